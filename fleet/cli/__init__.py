@@ -1,0 +1,1 @@
+"""The commands; the only place that knows click, rich and exit codes."""

@@ -1,0 +1,1 @@
+"""Carrying a job out over many targets: concurrency, deadlines, order."""

@@ -1,0 +1,1 @@
+"""What to read on a target, and what was read: plain data, no judgement."""

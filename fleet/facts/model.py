@@ -1,0 +1,311 @@
+"""Facts: what was read on a target at one moment. Plain data, no judgement.
+
+The models validate what they are built from, so saved facts from any source are safe to judge.
+``Facts.format`` carries the version of the layout; a reader of a newer one refuses it by name.
+"""
+
+import hashlib
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+FORMAT: Literal["fleet.facts/1"] = "fleet.facts/1"
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Fact(BaseModel):
+    """Base of all facts: frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64"
+    )
+
+
+class State(StrEnum):
+    """What became of the attempt to read a path. Each is its own answer."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    DANGLING = "dangling"  # a link, and something along it is absent
+    LOOP = "loop"
+    UNREADABLE = "unreadable"  # there, or hidden, and this user may not see it
+    UNSUPPORTED = "unsupported"  # cannot be answered here; ``why`` tells
+
+
+class Hop(Fact):
+    """One link on the way: where it is and what it says, as it says it."""
+
+    path: str
+    target: str
+
+
+class Entry(Fact):
+    """One name in a directory."""
+
+    name: str
+    kind: Literal["file", "directory", "link", "other"]
+    target: str | None = None
+    dangling: bool = False
+
+
+class EnvLine(Fact):
+    """One line of an env file.
+
+    A value that may not travel keeps its structure only: letters read ``x``, digits ``0``, quotes
+    and shell characters stay. Its digests tell what the value would be under each reading.
+    """
+
+    number: int
+    text: str
+    masked: bool = False
+    raw: Sha256 | None = None  # everything after the first "=", as it stands
+    unquoted: Sha256 | None = None  # the text between the outer quotes, where there are any
+    trimmed: Sha256 | None = None  # raw without a comment that follows a blank, right-stripped
+
+
+class EnvFile(Fact):
+    """An env file's structure: enough to tell how each kind of reader reads it."""
+
+    lines: tuple[EnvLine, ...] = ()
+    bom: bool = False
+    encrypted: Literal["git-crypt"] | None = None
+    binary: bool = False
+    truncated: bool = False
+
+
+class PathFact(Fact):
+    """One path, followed hop by hop.
+
+    Attributes:
+        path: as it was asked for.
+        absolute: with the home filled in.
+        state: what became of it.
+        link: whether the path itself (its last component) is a link.
+        hops: every link met, in order, parents' included.
+        final: where the hops end, absolute on the target; None when they end nowhere.
+        kind: of ``final``.
+        mode: permission bits of ``final`` (0o600 is 384).
+        mtime: of ``final``, seconds since 1970.
+        sha256: of the content; the bytes are in ``Facts.contents`` unless they were known.
+        at: the component where reading stopped, for every state but ``present``.
+        why: the reason in one line, where the state alone does not tell.
+    """
+
+    path: str
+    absolute: str
+    state: State
+    link: bool = False
+    hops: tuple[Hop, ...] = ()
+    final: str | None = None
+    kind: Literal["file", "directory", "other"] | None = None
+    mode: int | None = None
+    uid: int | None = None
+    owner: str | None = None
+    size: int | None = None
+    mtime: int | None = None
+    sha256: Sha256 | None = None
+    entries: tuple[Entry, ...] | None = None
+    env: EnvFile | None = None
+    at: str | None = None
+    why: str | None = None
+
+
+class EnvValue(Fact):
+    """A variable in an environment. ``value`` only where it is public, ``digest`` only else."""
+
+    set: bool
+    length: int = 0
+    value: str | None = None
+    digest: Sha256 | None = None
+
+
+class CommandFact(Fact):
+    """A program on a PATH; ``file`` is absent when no folder of the PATH has it."""
+
+    name: str
+    file: PathFact | None = None
+    manifest: PathFact | None = None
+
+
+class LaunchFact(Fact):
+    """What one way of launching pi exports.
+
+    Attributes:
+        state: ``ok``; ``missing`` (no such shell); ``timeout``; ``failed`` (it ended without
+            running what it was given); ``unsupported``.
+    """
+
+    launch: str
+    state: Literal["ok", "missing", "timeout", "failed", "unsupported"]
+    variables: dict[str, EnvValue] = Field(default_factory=dict)
+    commands: dict[str, CommandFact] = Field(default_factory=dict)
+    why: str | None = None
+
+
+class ProcessFact(Fact):
+    """A running process. ``flags`` holds public flags' values; a bare flag's is empty."""
+
+    pid: int
+    user: str
+    started: int | None = None
+    command: str = ""
+    flags: dict[str, str] = Field(default_factory=dict)
+    secret_flags: tuple[str, ...] = ()
+    variables: dict[str, EnvValue] = Field(default_factory=dict)
+
+
+class Listener(Fact):
+    """A listening TCP socket: ``0.0.0.0`` and ``::`` mean every interface."""
+
+    address: str
+    port: int
+
+
+class Publication(Fact):
+    """A port a container publishes on its host; ``port`` 0 means none is bound."""
+
+    address: str
+    port: int
+    inner: int
+
+
+class ContainerFact(Fact):
+    """A container, as an engine tells it."""
+
+    name: str
+    service: str = ""
+    state: str
+    image: str = ""
+    created: str = ""
+    error: str = ""
+    exit_code: int | None = None
+    health: str | None = None
+    network: str = ""
+    restart: str = ""
+    ports: tuple[Publication, ...] = ()
+    variables: dict[str, EnvValue] = Field(default_factory=dict)
+    mounts: dict[str, str] = Field(default_factory=dict)
+    secret_flags: tuple[str, ...] = ()
+    flags: dict[str, str] = Field(default_factory=dict)
+
+
+class ImageFact(Fact):
+    """What a container's or image's configuration says. Dates are shown, never judged."""
+
+    id: str = ""
+    user: str = ""
+    created: str = ""
+    platform: str = ""
+    labels: dict[str, str] = Field(default_factory=dict)
+    volumes: tuple[str, ...] = ()
+
+
+class Platform(Fact):
+    """Who was asked, and where. ``rule`` says what gave the home."""
+
+    os: str = ""
+    machine: str = ""
+    hostname: str = ""
+    user: str = ""
+    uid: int | None = None
+    home: str
+    rule: str
+
+
+class Trouble(StrEnum):
+    """Why a request over HTTP did not bring what it asked for. Named, never guessed."""
+
+    RESOLVE = "dns"
+    REFUSED = "refused"
+    UNREACHABLE = "unreachable"
+    TIMEOUT = "timeout"
+    RESET = "reset"
+    TLS = "tls"
+    HTTP = "http"  # an HTTP status that is not the one asked for; ``status`` tells
+    NOT_MCP = "not-mcp"
+    SILENT = "silent"  # headers came, data did not
+    REDIRECT = "redirect"
+    UNSUPPORTED = "unsupported"  # nothing could be sent from there
+
+
+class Answer(Fact):
+    """What one request brought."""
+
+    status: int | None = None
+    trouble: Trouble | None = None
+    detail: str = ""
+    milliseconds: int = 0
+
+
+class EndpointFact(Fact):
+    """An MCP endpoint, asked from one place.
+
+    Attributes:
+        url: without credentials.
+        place: where the requests came from.
+        answers: by what was asked: ``healthz``, ``no-token``, ``wrong-token``, ``initialize``,
+            ``tools``, ``status``, ``statusz``.
+        server: ``initialize.serverInfo`` name and version.
+        palace: ``sqlite_integrity.palace`` as ``mempalace_status`` tells it.
+        usable: whether status came without an error and its integrity check did not fail; None
+            when it was not seen.
+        trouble: the palace's own error text, one line.
+    """
+
+    url: str
+    place: Literal["controller", "target"]
+    answers: dict[str, Answer] = Field(default_factory=dict)
+    server: str = ""
+    version: str = ""
+    tools: tuple[str, ...] = ()
+    palace: str | None = None
+    drawers: int | None = None
+    usable: bool | None = None
+    trouble: str = ""
+
+
+class Facts(Fact):
+    """All that was read on one target at one moment.
+
+    Attributes:
+        nonce: keys the digests of secrets in these facts.
+        paths: by the path that was asked for.
+        launches: by launch.
+        processes: by question; a key that was asked and is missing stands in ``unseen``.
+        containers: by compose project.
+        interfaces: addresses by interface name.
+        endpoints: what probes heard, in the order asked.
+        contents: bytes by sha256, each once.
+        unseen: parts of the request that could not be answered, with the reason. Keys:
+            ``launches``, ``processes``, ``listeners``, ``interfaces``, ``containers``.
+    """
+
+    format: Literal["fleet.facts/1"] = FORMAT
+    target: str
+    address: str
+    kind: Literal["host", "container", "image"]
+    taken_at: AwareDatetime
+    nonce: str
+    platform: Platform
+    paths: dict[str, PathFact] = Field(default_factory=dict)
+    launches: dict[str, LaunchFact] = Field(default_factory=dict)
+    processes: dict[str, tuple[ProcessFact, ...]] = Field(default_factory=dict)
+    containers: dict[str, tuple[ContainerFact, ...]] = Field(default_factory=dict)
+    listeners: tuple[Listener, ...] | None = None
+    interfaces: dict[str, tuple[str, ...]] | None = None
+    container: ContainerFact | None = None
+    image: ImageFact | None = None
+    endpoints: tuple[EndpointFact, ...] = ()
+    contents: dict[Sha256, bytes] = Field(default_factory=dict)
+    unseen: dict[str, str] = Field(default_factory=dict)
+
+    def content(self, fact: PathFact | None) -> bytes | None:
+        """Return the bytes of a path, or None when they were not read."""
+        return self.contents.get(fact.sha256) if fact and fact.sha256 else None
+
+
+def git_blob(content: bytes) -> str:
+    """Name content as git does: sha1 hex of the blob header and the bytes."""
+    header = f"blob {len(content)}\0".encode()
+    return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()

@@ -1,0 +1,130 @@
+"""The request: what to read on one target, as plain data.
+
+A request is compiled from a target's systems and handed to a connector, which answers all of it in
+one round trip. Each question names what is read, never how.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+KIBI = 1024
+TEXT_LIMIT = 512 * KIBI
+
+
+class Read(StrEnum):
+    """How much of a path to read; each level includes the ones above it."""
+
+    STAT = "stat"  # kind, links hop by hop, mode, owner, size, mtime
+    HASH = "hash"  # and sha256 of the content
+    WHOLE = "whole"  # and the bytes, once for each content
+    LIST = "list"  # of a directory: its entries' names, kinds and link targets
+    ENV = "env"  # an env file: structure and digests of values, never secret values
+
+
+@dataclass(frozen=True, slots=True)
+class PathQuestion:
+    """One path. ``~`` is the home of the user who is asked about.
+
+    Attributes:
+        path: absolute, or beginning with ``~/``; may hold any character but NUL.
+        read: how much of it.
+        limit: content of more bytes than this is not read (the fact says so).
+        public: for ``Read.ENV`` only: variables whose values may travel.
+    """
+
+    path: str
+    read: Read = Read.STAT
+    limit: int = TEXT_LIMIT
+    public: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandQuestion:
+    """A program looked up on the PATH of a launching shell, never run.
+
+    Attributes:
+        name: the program.
+        read: how much of the file it finally resolves to.
+        manifest: whether to read the nearest ``package.json`` above that file too.
+    """
+
+    name: str
+    read: Read = Read.STAT
+    manifest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchQuestion:
+    """What a way of launching pi really exports.
+
+    Attributes:
+        launch: the shell words that take a command as their next argument (``zsh -ic``), or
+            ``container`` for the environment a container's entry point gets.
+        public: variables whose values may travel.
+        secret: variables of which only set or not, length and keyed digest travel.
+        commands: programs to look up on the resulting PATH.
+    """
+
+    launch: str
+    public: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
+    commands: tuple[CommandQuestion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessQuestion:
+    """Running processes whose command line holds all of ``words``.
+
+    Attributes:
+        name: the key of the answer.
+        words: each must be an argument, or the ending of one after ``/`` or ``.``.
+        public: flags whose values may travel (``--host``).
+        secret: flags of which only presence is told (``--token``).
+        variables: names to look up in the process's environment, public values.
+        secret_variables: of these only set or not, length and keyed digest travel.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    public: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    secret_variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerQuestion:
+    """Containers of a compose project, as the target's own engine client tells them.
+
+    Attributes:
+        project: the compose project's name.
+        public: environment variables whose values may travel.
+        secret: of these only set or not, length and keyed digest travel.
+    """
+
+    project: str
+    public: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything that is asked of one target in one round trip.
+
+    Attributes:
+        nonce: fresh for each run; frames the answer and keys the digests of secrets.
+        known: sha256 of contents the controller holds already; their bytes are not sent.
+        listeners: whether to tell listening TCP sockets.
+        interfaces: whether to tell the addresses of network interfaces.
+        seconds: the longest any single launching shell may take.
+    """
+
+    nonce: str
+    paths: tuple[PathQuestion, ...] = ()
+    launches: tuple[LaunchQuestion, ...] = ()
+    processes: tuple[ProcessQuestion, ...] = ()
+    containers: tuple[ContainerQuestion, ...] = ()
+    listeners: bool = False
+    interfaces: bool = False
+    known: frozenset[str] = frozenset()
+    seconds: int = 10

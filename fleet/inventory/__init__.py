@@ -1,0 +1,1 @@
+"""From YAML to targets: loading, schema, variables, addresses. Pure: reads no target."""

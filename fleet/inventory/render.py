@@ -1,0 +1,71 @@
+"""Text with variables in it, rendered in a sandbox that refuses what is undefined.
+
+A secret that meets a template renders as a mark that only the installers' writing step replaces,
+so no rendered text, diff or error ever holds its value.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from fleet.errors import PlanError
+from fleet.inventory.model import SecretRef, Value
+
+
+@lru_cache(maxsize=1)
+def environment() -> ImmutableSandboxedEnvironment:
+    """Return the one environment all texts are rendered in."""
+    return ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    )
+
+
+def render(text: str, variables: Mapping[str, Value], *, where: str) -> str:
+    """Render a text.
+
+    Raises:
+        PlanError: the text is no template, or names an undefined variable.
+    """
+    try:
+        return str(_compiled(text).render(_shown(variables)))
+    except TemplateError as error:
+        raise PlanError(str(error), where=where, hint=f"in the text: {text}") from error
+
+
+def holds(expression: str, variables: Mapping[str, Value], *, where: str) -> bool:
+    """Tell whether a Jinja expression is true for the variables; an undefined name is false.
+
+    Raises:
+        PlanError: it is no expression.
+    """
+    try:
+        compiled = environment().compile_expression(expression, undefined_to_none=True)
+        return bool(compiled(**_shown(variables)))
+    except TemplateError as error:
+        raise PlanError(str(error), where=where, hint=f"in: {expression}") from error
+
+
+@lru_cache(maxsize=512)
+def _compiled(text: str) -> Template:
+    return environment().from_string(text)
+
+
+def _shown(variables: Mapping[str, Value]) -> dict[str, object]:
+    return {name: _plain(value) for name, value in variables.items()}
+
+
+def _plain(value: Value) -> object:
+    if isinstance(value, SecretRef):
+        return secret_mark(value)
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return value
+
+
+def secret_mark(reference: SecretRef) -> str:
+    """Return the mark that stands for a secret in rendered text until it is written."""
+    return f"\ue000{reference.source}:{reference.argument}\ue001"

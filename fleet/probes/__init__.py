@@ -1,0 +1,1 @@
+"""Live questions to running services; what is heard becomes a fact."""

@@ -1,0 +1,1 @@
+"""The catalogue: one folder a system, data in YAML, the rest in one small Python file."""

@@ -1,0 +1,211 @@
+"""What a system's description may say: the schema of ``system.yml``.
+
+Artifacts, variables and gates are data; what data cannot say is a function in the ``gates.py``
+beside it, named by the gate's ``check``. Text fields that hold ``{{ … }}`` are rendered with the
+target's variables.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fleet.facts.request import Read
+from fleet.verifier.model import Severity
+
+GateId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+
+
+class Spec(BaseModel):
+    """Base of all descriptions: frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Artifact(Spec):
+    """Something that lies on a target.
+
+    Attributes:
+        path: where it lies, rendered; ``~`` is the home there.
+        read: how much of it an audit reads.
+        when: a Jinja expression over the variables; false means not wanted on this target.
+    """
+
+    path: str = ""
+    read: Read = Read.HASH
+    when: str | None = None
+    about: str = ""
+
+
+class Observed(Artifact):
+    """Looked at, never installed."""
+
+    kind: Literal["observed"]
+
+
+class Link(Artifact):
+    """A symbolic link to ``source`` on the target."""
+
+    kind: Literal["link"]
+    source: str
+
+
+class Template(Artifact):
+    """A file rendered from ``templates/<template>`` with the variables; may hold secrets.
+
+    ``block`` true means only a marked block inside a file that others own (a shell's rc file).
+    """
+
+    kind: Literal["template"]
+    template: str
+    mode: str = "0644"
+    block: bool = False
+
+
+class Copy(Artifact):
+    """A file copied from ``source`` on the controller."""
+
+    kind: Literal["copy"]
+    source: str
+    mode: str = "0644"
+
+
+class Tree(Artifact):
+    """A folder: ``source`` on the controller pushed file by file, or ``git`` checked out there."""
+
+    kind: Literal["tree"]
+    source: str = ""
+    git: str = ""
+    ref: str = ""
+
+
+class Merge(Artifact):
+    """Keys set in a JSON or JSONC file that others own; every other byte stays."""
+
+    kind: Literal["merge"]
+    set: dict[str, object]
+
+
+class Package(Artifact):
+    """A package from a package manager; ``version`` empty means any."""
+
+    kind: Literal["package"]
+    manager: Literal["uv", "npm", "apt"]
+    package: str
+    command: str = ""
+    version: str = ""
+
+
+class Compose(Artifact):
+    """A compose file rendered from a template, and its project kept up.
+
+    ``path`` is the compose file. ``env`` names a template for the ``.env`` file beside it, mode
+    0600, which is the only place for secrets.
+    """
+
+    kind: Literal["compose"]
+    template: str
+    project: str
+    env: str = ""
+
+
+class Service(Artifact):
+    """A unit rendered from a template, enabled and started. ``path`` is the unit file."""
+
+    kind: Literal["service"]
+    manager: Literal["systemd-user", "systemd", "launchd"]
+    template: str
+    unit: str
+
+
+AnyArtifact = Annotated[
+    Observed | Link | Template | Copy | Tree | Merge | Package | Compose | Service,
+    Field(discriminator="kind"),
+]
+
+
+class Since(Spec):
+    """What brought a capability: a toolkit commit, or a version of a program, and when."""
+
+    commit: str = ""
+    version: str = ""
+    date: str = ""
+
+    def __str__(self) -> str:
+        head = self.commit or self.version
+        return f"{head} ({self.date})" if head and self.date else head or self.date
+
+
+class Marker(Spec):
+    """Code that must stand in an artifact: not in a comment, not in prose."""
+
+    artifact: str = Field(alias="in")
+    all: tuple[str, ...] = Field(min_length=1)
+
+
+class Gate(Spec):
+    """One named question.
+
+    Attributes:
+        asks: the question as a sentence that is true when the gate passes.
+        gives: the capability an inventory can require.
+        always: whether it is required wherever its system is deployed.
+        needs: gates whose failure makes this one pointless to ask (it says so instead).
+        check: the function in ``gates.py`` that answers, where no marker does.
+        without: what it costs not to have it.
+        source: where the rule comes from.
+        kinds: the kinds of target it can be asked of; empty means all.
+    """
+
+    id: GateId
+    asks: str = ""
+    gives: Name | None = None
+    always: bool = False
+    severity: Severity = Severity.MAJOR
+    marker: Marker | None = None
+    check: str | None = None
+    needs: tuple[GateId, ...] = ()
+    since: Since | None = None
+    without: str = ""
+    remedy: str = ""
+    source: str = ""
+    kinds: tuple[Literal["host", "container", "image"], ...] = ()
+
+
+class Variable(Spec):
+    """A variable that a system reads from the inventory.
+
+    Attributes:
+        default: used when the inventory says nothing; None means it stays undefined.
+        env: the name under which it is exported to the launching shell, if it is.
+        public: whether its value may leave a target.
+        required: whether deploying or verifying makes no sense without it.
+    """
+
+    default: str | int | bool | None = None
+    env: str = ""
+    public: bool = False
+    required: bool = False
+    about: str = ""
+
+
+class Ask(Spec):
+    """Further questions of a system's audit, beside its artifacts."""
+
+    commands: dict[str, Read] = Field(default_factory=dict)
+    manifests: tuple[str, ...] = ()
+    listeners: bool = False
+    interfaces: bool = False
+    processes: dict[str, dict[str, tuple[str, ...]]] = Field(default_factory=dict)
+    endpoint: str = ""
+
+
+class System(Spec):
+    """One deployable thing and all that is known of it."""
+
+    system: Name
+    about: str
+    variables: dict[str, Variable] = Field(default_factory=dict)
+    artifacts: dict[Name, AnyArtifact] = Field(default_factory=dict)
+    ask: Ask = Field(default_factory=Ask)
+    gates: tuple[Gate, ...] = ()

@@ -1,0 +1,1 @@
+"""Judging: from facts and expectations to findings. Pure."""

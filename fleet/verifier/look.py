@@ -1,0 +1,85 @@
+"""What a gate sees: one target's facts and expectations. Read-only, and nothing else.
+
+A gate is a function ``(Look) -> Judgement``. It asks the look by the names of its system's
+description, so it never spells a path and never reaches for anything that is not a fact.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TypeAlias
+
+from fleet.facts.model import EndpointFact, Facts, LaunchFact, PathFact
+from fleet.inventory.model import Target, Value
+from fleet.secrets import keyed_digest
+from fleet.systems.resolve import Resolved
+from fleet.verifier.model import Judgement
+from fleet.verifier.toolkit import Toolkit
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An expected secret, ready for comparison: never the value."""
+
+    digest: str
+    length: int
+
+    @classmethod
+    def of(cls, nonce: str, value: str) -> "Expected":
+        """Digest a secret's value with a run's nonce."""
+        return cls(keyed_digest(nonce, value), len(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One system on one target.
+
+    Attributes:
+        resolved: the system with its texts rendered for this target.
+        expected: secrets that could be fetched, by variable name.
+        troubles: secrets that could not be fetched, by variable name, with the reason.
+        toolkit: the toolkit's history on the controller, None when no clone is declared.
+        blobs: contents the controller knew before, by sha256 (facts then carry no bytes).
+    """
+
+    target: Target
+    resolved: Resolved
+    facts: Facts
+    today: date
+    expected: Mapping[str, Expected] = field(default_factory=dict)
+    troubles: Mapping[str, str] = field(default_factory=dict)
+    toolkit: Toolkit | None = None
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
+
+    def value(self, name: str) -> Value:
+        """Return a variable, or None where the inventory and the system say nothing."""
+        return self.resolved.variables.get(name)
+
+    def text(self, name: str) -> str:
+        """Return a variable as text; empty where it is undefined or a secret."""
+        value = self.value(name)
+        return str(value) if isinstance(value, str | int | float) else ""
+
+    def artifact(self, name: str) -> PathFact | None:
+        """Return what was read at an artifact's path; None when it is not wanted here."""
+        artifact = self.resolved.artifacts.get(name)
+        return self.facts.paths.get(artifact.path) if artifact else None
+
+    def content(self, fact: PathFact | None) -> bytes | None:
+        """Return a path's bytes, or None when they were not read."""
+        if fact is None or fact.sha256 is None:
+            return None
+        held = self.facts.content(fact)
+        return self.blobs.get(fact.sha256) if held is None else held
+
+    def launches(self) -> tuple[LaunchFact, ...]:
+        """Return the declared ways of launching pi, in the order declared."""
+        facts = self.facts.launches
+        return tuple(facts[name] for name in self.target.launches if name in facts)
+
+    def endpoints(self, url: str) -> tuple[EndpointFact, ...]:
+        """Return what probes heard from a URL, from every place it was asked."""
+        return tuple(e for e in self.facts.endpoints if e.url == url)
+
+
+Check: TypeAlias = Callable[[Look], Judgement]

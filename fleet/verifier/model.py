@@ -1,0 +1,95 @@
+"""Verdicts, judgements and findings."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """The answer to one gate on one target."""
+
+    PASS = "pass"  # noqa: S105 - a verdict, not a password
+    FAIL = "fail"
+    WARN = "warn"
+    NOT_CHECKED = "not-checked"  # could not be seen here; the message says why
+    UNREACHABLE = "unreachable"
+    ERROR = "error"
+    WAIVED = "waived"
+    NOT_APPLICABLE = "not-applicable"
+
+
+class Severity(StrEnum):
+    """How much a failure costs."""
+
+    CRITICAL = "critical"  # memory is lost, exposed, or goes to the wrong palace
+    MAJOR = "major"  # a capability is missing
+    MINOR = "minor"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a gate says about one target, before anyone asks whether it was required.
+
+    Attributes:
+        message: one line, no final stop, without the target's name.
+        evidence: the facts that decided it, one line each, in the order a reader wants them.
+        remedy: overrides the gate's own remedy where more is known.
+    """
+
+    verdict: Verdict
+    message: str
+    evidence: tuple[str, ...] = ()
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One gate's verdict on one target, with the facts that decided it.
+
+    Attributes:
+        required: whether the verdict decides the exit code.
+        since: the commit or version the gate dates from, as shown (``29e660e (2026-08-12)``).
+        follows: a gate on the same target whose failure this one only repeats.
+    """
+
+    target: str
+    system: str
+    gate: str
+    verdict: Verdict
+    severity: Severity
+    required: bool
+    message: str
+    evidence: tuple[str, ...] = ()
+    since: str | None = None
+    remedy: str | None = None
+    follows: str | None = None
+    capabilities: tuple[str, ...] = field(default=())
+
+
+def passed(message: str, *evidence: str) -> Judgement:
+    """The gate holds."""
+    return Judgement(Verdict.PASS, message, evidence)
+
+
+def failed(message: str, *evidence: str, remedy: str | None = None) -> Judgement:
+    """The gate does not hold."""
+    return Judgement(Verdict.FAIL, message, evidence, remedy)
+
+
+def warned(message: str, *evidence: str, remedy: str | None = None) -> Judgement:
+    """The gate holds, but something about it should be known."""
+    return Judgement(Verdict.WARN, message, evidence, remedy)
+
+
+def errored(message: str, *evidence: str, remedy: str | None = None) -> Judgement:
+    """The target answered, and the answer could not be read (no permission, for one)."""
+    return Judgement(Verdict.ERROR, message, evidence, remedy)
+
+
+def not_checked(why: str, *evidence: str) -> Judgement:
+    """What the gate asks could not be seen on this target."""
+    return Judgement(Verdict.NOT_CHECKED, why, evidence)
+
+
+def not_applicable(why: str, *evidence: str) -> Judgement:
+    """The gate asks about something that this target does not have by design."""
+    return Judgement(Verdict.NOT_APPLICABLE, why, evidence)

@@ -1,0 +1,93 @@
+"""One invocation's results, and what they come down to. Pure data and two pure functions."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from fleet.errors import TargetError
+from fleet.facts.model import Facts
+from fleet.inventory.model import Target
+from fleet.verifier.model import Finding, Verdict
+
+UNSEEN = frozenset({Verdict.NOT_CHECKED, Verdict.UNREACHABLE, Verdict.ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """What one target came down to.
+
+    Attributes:
+        facts: None when the target could not be asked; ``trouble`` then says why.
+        findings: one for each gate of its systems, whatever happened.
+        milliseconds: how long asking took.
+    """
+
+    target: Target
+    facts: Facts | None
+    findings: tuple[Finding, ...]
+    trouble: TargetError | None = None
+    milliseconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One audit: what was asked of whom, and every finding.
+
+    Attributes:
+        id: unique, sortable by start.
+        command: the command's name (``audit``, ``check``, ...), never its arguments.
+    """
+
+    id: str
+    command: str
+    started: datetime
+    finished: datetime
+    results: tuple[TargetResult, ...]
+    strict: bool = False
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return all findings, target by target."""
+        return tuple(f for result in self.results for f in result.findings)
+
+    def counts(self) -> Counter[Verdict]:
+        """Count findings by verdict; verdicts that did not occur count 0."""
+        counts = Counter(f.verdict for f in self.findings)
+        return Counter({verdict: counts[verdict] for verdict in Verdict})
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The exit code and why: 0 all required held, 2 one failed, 3 one could not be checked."""
+
+    code: int
+    reason: str
+
+
+def conclude(run: Run) -> Conclusion:
+    """Decide a run's exit code.
+
+    Required findings decide; with ``strict`` advisory failures and warnings do too. A run that
+    checked nothing is not a success: it exits 3.
+    """
+    deciding = [f for f in run.findings if f.required or run.strict]
+    failed = [f for f in deciding if f.verdict is Verdict.FAIL]
+    if run.strict:
+        failed += [f for f in deciding if f.verdict is Verdict.WARN]
+    if failed:
+        return Conclusion(2, _told(failed, "failed"))
+    unseen = [f for f in deciding if f.verdict in UNSEEN]
+    if unseen:
+        return Conclusion(3, _told(unseen, "could not be checked"))
+    held = [f for f in deciding if f.verdict is Verdict.PASS]
+    if not held:
+        return Conclusion(3, "nothing required was checked")
+    gates = "gate" if len(held) == 1 else "gates"
+    return Conclusion(0, f"all {len(held)} required {gates} hold")
+
+
+def _told(findings: list[Finding], what: str) -> str:
+    targets = len({f.target for f in findings})
+    gates = "gate" if len(findings) == 1 else "gates"
+    on = "target" if targets == 1 else "targets"
+    return f"{len(findings)} required {gates} {what} on {targets} {on}"
