@@ -451,7 +451,7 @@ async function* eventData(response: Response): AsyncGenerator<string> {
 async function* decoded(response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let size = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of response.body ?? []) {
     size += chunk.length;
     if (size > MAX_REPLY_BYTES) throw new Error("the palace's reply is too large");
     yield decoder.decode(chunk, { stream: true });
