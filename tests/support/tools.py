@@ -1,0 +1,121 @@
+"""Install the real pi and the real mempalace once, and find them again.
+
+Tests, the demo and the benchmarks share one cache: `$FLEET_TEST_CACHE`, by default
+`.cache/tools` in the repository. An installation counts only when its marker file is there, so
+one that was cut off is made again. A file lock lets parallel workers wait for the first one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COMPLETE = ".complete"
+PI_VERSION = "1.6.0"
+NODE_VERSION = "22"
+MEMPALACE_VERSION = "3.11"
+INSTALL_SECONDS = 600
+
+
+class ToolUnavailableError(RuntimeError):
+    """A tool could not be installed; the message holds the end of the installer's output."""
+
+
+@dataclass(frozen=True, slots=True)
+class PiTool:
+    """One installed pi: its node, its command-line program, and the folder with both."""
+
+    node: Path
+    pi_cli: Path
+    bin_dir: Path
+
+    @property
+    def package(self) -> Path:
+        """The folder of the pi package, with its `schemas/` and `docs/`."""
+        return self.bin_dir.parent / "@earendil-works" / "pi-coding-agent"
+
+
+def cache_dir() -> Path:
+    """Return the folder that holds the installed tools."""
+    configured = os.environ.get("FLEET_TEST_CACHE")
+    return Path(configured) if configured else REPOSITORY / ".cache" / "tools"
+
+
+def pi_tool(version: str = PI_VERSION, node: str = NODE_VERSION) -> PiTool:
+    """Return pi of this version with a node that suits it, from npm when it is not cached.
+
+    Raises:
+        ToolUnavailableError: npm is missing, or the registry could not be reached.
+    """
+
+    def install(folder: Path) -> None:
+        npm = shutil.which("npm")
+        if npm is None:
+            raise ToolUnavailableError("npm is not on the PATH, so pi cannot be installed")
+        packages = [f"node@{node}", f"@earendil-works/pi-coding-agent@{version}"]
+        (folder / "package.json").write_text('{"private": true}\n')
+        _run([npm, "install", "--no-audit", "--no-fund", "--loglevel=error", *packages], folder)
+
+    bin_dir = _installed(f"pi-{version}", install) / "node_modules" / ".bin"
+    return PiTool(node=bin_dir / "node", pi_cli=bin_dir / "pi", bin_dir=bin_dir)
+
+
+def mempalace_tool(version: str = MEMPALACE_VERSION) -> Path:
+    """Return the `bin` folder of a virtual environment that holds mempalace of this release.
+
+    Raises:
+        ToolUnavailableError: the package index could not be reached.
+    """
+
+    def install(folder: Path) -> None:
+        _run([sys.executable, "-m", "venv", str(folder)], folder)
+        pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, f"mempalace=={version}.*"], folder)
+
+    return _installed(f"mempalace-{version}", install) / "bin"
+
+
+def _installed(name: str, install: Callable[[Path], None]) -> Path:
+    folder = cache_dir() / name
+    if not (folder / COMPLETE).exists():
+        with _locked(folder.with_name(f"{name}.lock")):
+            if not (folder / COMPLETE).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+                install(folder)
+                (folder / COMPLETE).touch()
+    return folder
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _run(command: list[str], folder: Path) -> None:
+    try:
+        ended = subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ToolUnavailableError(f"{command[0]} took more than {INSTALL_SECONDS} s") from error
+    if ended.returncode != 0:
+        tail = (ended.stdout + ended.stderr)[-800:]
+        raise ToolUnavailableError(f"{command[0]} ended with {ended.returncode}: {tail}")
