@@ -4,6 +4,7 @@ A secret that meets a template renders as a mark that only the installers' writi
 so no rendered text, diff or error ever holds its value.
 """
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -17,9 +18,11 @@ from fleet.inventory.model import SecretRef, Value
 @lru_cache(maxsize=1)
 def environment() -> ImmutableSandboxedEnvironment:
     """Return the one environment all texts are rendered in."""
-    return ImmutableSandboxedEnvironment(
+    made = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
+    made.tests["match"] = lambda text, pattern: re.match(pattern, str(text)) is not None
+    return made
 
 
 def render(text: str, variables: Mapping[str, Value], *, where: str) -> str:
