@@ -1,0 +1,105 @@
+"""The base configuration: valid for the installed pi, and loaded by the shells as intended."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support.tools import REPOSITORY, PiTool
+
+TOOLKIT = REPOSITORY / "toolkit"
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("name", "schema"), [("keybindings", "keybindings"), ("settings.example", "settings")]
+)
+def test_it_is_valid_for_the_installed_pi(pi: PiTool, name: str, schema: str) -> None:
+    given = json.loads((TOOLKIT / "pi" / f"{name}.json").read_text())
+    rules = json.loads((pi.package / "schemas" / f"{schema}.schema.json").read_text())
+    jsonschema.validate(given, rules)
+    assert set(given) <= set(rules["properties"])
+
+
+@pytest.fixture(params=["bash", "zsh"])
+def shell(request: pytest.FixtureRequest) -> str:
+    if shutil.which(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return str(request.param)
+
+
+def source_twice(shell: str, home: Path, then: str, before: str = "") -> str:
+    loader = TOOLKIT / "pi" / f"pi-env.{shell}"
+    quiet = "--norc" if shell == "bash" else "-f"
+    ended = subprocess.run(
+        [shell, quiet, "-c", f"{before}\n. '{loader}'\n. '{loader}'\n{then}"],
+        env={"HOME": str(home), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    )
+    assert ended.stderr == ""
+    return ended.stdout
+
+
+def env_file(home: Path, content: bytes) -> None:
+    path = home / ".config" / "pi" / ".env"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+
+
+def test_the_loader_exports_the_env_file(shell: str, tmp_path: Path) -> None:
+    env_file(tmp_path, b'A=\'one two\'\nexport B="$A three"\nTRAIL="$TRAIL."\n')
+    assert source_twice(shell, tmp_path, "printenv A B") == "one two\none two three\n"
+    assert source_twice(shell, tmp_path, "C=1; printenv C || echo not exported") == (
+        "not exported\n"
+    )
+
+
+def test_the_loader_leaves_a_set_allexport_alone(shell: str, tmp_path: Path) -> None:
+    env_file(tmp_path, b"A=1\n")
+    assert source_twice(shell, tmp_path, "C=1; printenv C", "set -a") == "1\n"
+
+
+@pytest.mark.parametrize("content", [None, b"\0GITCRYPT\0touch it\n"], ids=["absent", "locked"])
+def test_the_loader_is_silent_about_no_usable_file(
+    shell: str, tmp_path: Path, content: bytes | None
+) -> None:
+    if content:
+        env_file(tmp_path, content)
+    assert source_twice(shell, tmp_path, "typeset -f _pi_env_load || echo clean", "set -u") == (
+        "clean\n"
+    )
+
+
+def test_the_schedulers_run_the_exporter(tmp_path: Path) -> None:
+    """Run each recipe's command line as its scheduler would: by sh, with a bare environment."""
+    programs = tmp_path / ".local" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "mempalace-pi-session").write_text('#!/bin/sh\necho "$* url=$A_URL"\n')
+    (programs / "mempalace-pi-session").chmod(0o755)
+    env_file(tmp_path, b"A_URL=x\n")
+    contrib = TOOLKIT / "contrib"
+    cron = (contrib / "mempalace-pi-session.cron").read_text().splitlines()[-1]
+    unit = (contrib / "mempalace-pi-session.service").read_text().splitlines()
+    start = next(line for line in unit if line.startswith("ExecStart=/bin/sh -c '"))
+    commands = {
+        "cron": cron.removeprefix("*/30 * * * * "),
+        "timer": start.removeprefix("ExecStart=/bin/sh -c '").removesuffix("'"),
+    }
+    for name, command in commands.items():
+        ended = subprocess.run(
+            ["/bin/sh", "-c", command],
+            env={"HOME": str(tmp_path), "PATH": f"{programs}:/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+        assert ended.stdout == f"--reason {name} url=x\n", ended.stderr
+    assert "%" not in cron
