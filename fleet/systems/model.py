@@ -5,9 +5,9 @@ beside it, named by the gate's ``check``. Text fields that hold ``{{ … }}`` ar
 target's variables.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fleet.facts.request import Read
 from fleet.verifier.model import Severity
@@ -53,13 +53,17 @@ class Link(Artifact):
 class Template(Artifact):
     """A file rendered from ``templates/<template>`` with the variables; may hold secrets.
 
-    ``block`` true means only a marked block inside a file that others own (a shell's rc file).
+    Attributes:
+        block: only a marked block inside a file that others own (a shell's rc file).
+        instead: paths of which the first that exists on the target is used in place of ``path``
+            (``bash -l`` reads ``~/.bash_profile`` instead of ``~/.profile`` where there is one).
     """
 
     kind: Literal["template"]
     template: str
     mode: str = "0644"
     block: bool = False
+    instead: tuple[str, ...] = ()
 
 
 class Copy(Artifact):
@@ -137,10 +141,20 @@ class Since(Spec):
 
 
 class Marker(Spec):
-    """Code that must stand in an artifact: not in a comment, not in prose."""
+    """Code that must (``all``) and must not (``none``) stand in an artifact.
+
+    Not in a comment, not in prose. A marker that asserts nothing is refused.
+    """
 
     artifact: str = Field(alias="in")
-    all: tuple[str, ...] = Field(min_length=1)
+    all: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    none: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+
+    @model_validator(mode="after")
+    def _asserts_something(self) -> Self:
+        if not (self.all or self.none):
+            raise ValueError("a marker needs words in `all` or `none`, or it asserts nothing")
+        return self
 
 
 class Gate(Spec):
@@ -149,6 +163,8 @@ class Gate(Spec):
     Attributes:
         asks: the question as a sentence that is true when the gate passes.
         gives: the capability an inventory can require.
+        serves: capabilities that are worth nothing where this gate fails; it is required
+            wherever one of them is.
         always: whether it is required wherever its system is deployed.
         needs: gates whose failure makes this one pointless to ask (it says so instead).
         check: the function in ``gates.py`` that answers, where no marker does.
@@ -160,6 +176,7 @@ class Gate(Spec):
     id: GateId
     asks: str = ""
     gives: Name | None = None
+    serves: tuple[Name, ...] = ()
     always: bool = False
     severity: Severity = Severity.MAJOR
     marker: Marker | None = None
@@ -189,15 +206,36 @@ class Variable(Spec):
     about: str = ""
 
 
+class ProcessAsk(Spec):
+    """Running processes to look for; the fields are those of ``ProcessQuestion``."""
+
+    words: tuple[str, ...] = Field(min_length=1)
+    public: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
+
+
 class Ask(Spec):
-    """Further questions of a system's audit, beside its artifacts."""
+    """Further questions of a system's audit, beside its artifacts.
+
+    Attributes:
+        commands: programs to look up on the PATH of each launch, and how much to read of them.
+        manifests: those of the commands whose nearest ``package.json`` is read too.
+        processes: running processes, by the name gates ask for them.
+        project: the compose project whose containers are looked at, rendered; empty for none.
+        endpoint: the variable that holds the URL of a palace to ask; empty for none.
+        token: the variable that holds the token to ask it with.
+        places: where the endpoint is asked from.
+    """
 
     commands: dict[str, Read] = Field(default_factory=dict)
     manifests: tuple[str, ...] = ()
     listeners: bool = False
     interfaces: bool = False
-    processes: dict[str, dict[str, tuple[str, ...]]] = Field(default_factory=dict)
+    processes: dict[Name, ProcessAsk] = Field(default_factory=dict)
+    project: str = ""
     endpoint: str = ""
+    token: str = ""
+    places: tuple[Literal["controller", "target"], ...] = ("target",)
 
 
 class System(Spec):

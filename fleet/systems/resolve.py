@@ -3,10 +3,10 @@
 The request, the gates and the plan all start from here, so "what is meant" has one definition.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fleet.inventory.model import Target, Value
+from fleet.inventory.model import SecretRef, Target, Value
 from fleet.inventory.render import holds, render
 from fleet.systems.model import Artifact, System
 
@@ -18,35 +18,77 @@ class Resolved:
     Attributes:
         system: the description it comes from.
         variables: the target's, with the system's defaults below them; secrets are references.
+            Beside them stand ``target_name``, ``target_kind``, ``launches`` and ``exports``.
         artifacts: those wanted here, by name, with ``path``, ``source`` and the like rendered.
+        exports: what the launching shell should export, by environment name: every variable of
+            any of the target's systems that has an ``env`` name and a value, and the
+            inventory's ``env`` mapping.
     """
 
     system: System
     variables: Mapping[str, Value]
     artifacts: Mapping[str, Artifact]
+    exports: Mapping[str, Value]
 
 
-def resolve(system: System, target: Target) -> Resolved:
-    """Render a system's description for a target.
+def resolve(systems: Sequence[System], target: Target) -> tuple[Resolved, ...]:
+    """Render the descriptions of a target's systems.
 
     Raises:
         PlanError: a text names a variable that is not defined; names artifact and variable.
     """
+    exports = _exports(systems, target)
+    return tuple(_resolve(system, target, exports) for system in systems)
+
+
+def _exports(systems: Sequence[System], target: Target) -> dict[str, Value]:
+    exports: dict[str, Value] = {}
+    for system in systems:
+        for name, variable in system.variables.items():
+            value = target.variables.get(name, variable.default)
+            if variable.env and value is not None:
+                exports.setdefault(variable.env, _exported(value))
+    further = target.variables.get("env")
+    if isinstance(further, dict):
+        exports.update({name: _exported(value) for name, value in further.items()})
+    return exports
+
+
+def _exported(value: Value) -> Value:
+    """Spell a value as an environment does; a secret stays a reference."""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return value if isinstance(value, SecretRef) else str(value)
+
+
+def _resolve(system: System, target: Target, exports: Mapping[str, Value]) -> Resolved:
     defaults = {n: v.default for n, v in system.variables.items() if v.default is not None}
-    variables: dict[str, Value] = {**defaults, **target.variables}
+    variables: dict[str, Value] = {**defaults, **target.variables, **_told(target)}
+    variables["exports"] = dict(exports)
+    # In a condition a variable without a value is false; in a text it is an error.
+    known: dict[str, Value] = {**dict.fromkeys(system.variables), **variables}
     artifacts: dict[str, Artifact] = {}
     for name, artifact in system.artifacts.items():
         where = f"{target.name}: {system.system}.{name}"
-        if artifact.when is not None and not holds(artifact.when, variables, where=where):
+        if artifact.when is not None and not holds(artifact.when, known, where=where):
             continue
         artifacts[name] = _rendered(artifact, variables, where)
-    return Resolved(system, variables, artifacts)
+    return Resolved(system, variables, artifacts, exports)
+
+
+def _told(target: Target) -> dict[str, Value]:
+    """Return what a description may ask of the target itself."""
+    return {
+        "target_name": target.name,
+        "target_kind": target.kind.value,
+        "launches": list(target.launches),
+    }
 
 
 def _rendered(artifact: Artifact, variables: Mapping[str, Value], where: str) -> Artifact:
     texts = {
         field: render(value, variables, where=f"{where}.{field}")
         for field, value in artifact
-        if isinstance(value, str) and "{{" in value
+        if isinstance(value, str) and ("{{" in value or "{%" in value)
     }
     return artifact.model_copy(update=texts) if texts else artifact

@@ -10,8 +10,9 @@ from datetime import date
 from typing import TypeAlias
 
 from fleet.facts.model import EndpointFact, Facts, LaunchFact, PathFact
-from fleet.inventory.model import Target, Value
+from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import keyed_digest
+from fleet.systems.ask import launches_of
 from fleet.systems.resolve import Resolved
 from fleet.verifier.model import Judgement
 from fleet.verifier.toolkit import Toolkit
@@ -36,8 +37,8 @@ class Look:
 
     Attributes:
         resolved: the system with its texts rendered for this target.
-        expected: secrets that could be fetched, by variable name.
-        troubles: secrets that could not be fetched, by variable name, with the reason.
+        expected: secrets that could be fetched, digested with these facts' nonce.
+        troubles: secrets that could not be fetched, with the reason.
         toolkit: the toolkit's history on the controller, None when no clone is declared.
         blobs: contents the controller knew before, by sha256 (facts then carry no bytes).
     """
@@ -46,8 +47,8 @@ class Look:
     resolved: Resolved
     facts: Facts
     today: date
-    expected: Mapping[str, Expected] = field(default_factory=dict)
-    troubles: Mapping[str, str] = field(default_factory=dict)
+    expected: Mapping[SecretRef, Expected] = field(default_factory=dict)
+    troubles: Mapping[SecretRef, str] = field(default_factory=dict)
     toolkit: Toolkit | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -73,9 +74,9 @@ class Look:
         return self.blobs.get(fact.sha256) if held is None else held
 
     def launches(self) -> tuple[LaunchFact, ...]:
-        """Return the declared ways of launching pi, in the order declared."""
-        facts = self.facts.launches
-        return tuple(facts[name] for name in self.target.launches if name in facts)
+        """Return what was seen of the declared ways of launching pi, in the order declared."""
+        seen = self.facts.launches
+        return tuple(seen[name] for name in launches_of(self.target) if name in seen)
 
     def endpoints(self, url: str) -> tuple[EndpointFact, ...]:
         """Return what probes heard from a URL, from every place it was asked."""

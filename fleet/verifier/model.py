@@ -33,12 +33,14 @@ class Judgement:
         message: one line, no final stop, without the target's name.
         evidence: the facts that decided it, one line each, in the order a reader wants them.
         remedy: overrides the gate's own remedy where more is known.
+        follows: the gate on the same target that tells the cause, where this one only repeats it.
     """
 
     verdict: Verdict
     message: str
     evidence: tuple[str, ...] = ()
     remedy: str | None = None
+    follows: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,11 @@ def errored(message: str, *evidence: str, remedy: str | None = None) -> Judgemen
 def not_checked(why: str, *evidence: str) -> Judgement:
     """What the gate asks could not be seen on this target."""
     return Judgement(Verdict.NOT_CHECKED, why, evidence)
+
+
+def follows_from(gate: str) -> Judgement:
+    """The gate cannot be asked, because of what another gate of the target tells."""
+    return Judgement(Verdict.NOT_CHECKED, f"follows from {gate}", follows=gate)
 
 
 def not_applicable(why: str, *evidence: str) -> Judgement:

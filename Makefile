@@ -1,0 +1,23 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+.PHONY: help setup demo test lint docs clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile
+
+setup: ## build .venv with fleet in it; quick when nothing changed
+	@sh scripts/setup
+
+demo: setup ## provision, audit, break and uninstall a small fleet on this machine
+	@.venv/bin/fleet demo
+
+test: setup ## lint, types, unit and end-to-end tests
+	@sh scripts/test
+
+lint: setup ## lint and types only
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
+
+docs: setup ## write the generated reference pages afresh
+	@.venv/bin/python scripts/docs.py
+
+clean: ## take away what setup and test made
+	rm -rf .venv .cache dist build

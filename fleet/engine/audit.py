@@ -1,0 +1,86 @@
+"""Auditing: look at every target, judge what was seen, and say what it comes down to."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fleet.engine.context import Context, narrowed
+from fleet.engine.facts import Looked, gather
+from fleet.engine.observer import Observer
+from fleet.engine.options import AuditOptions
+from fleet.errors import Unreachable
+from fleet.facts.saved import file_name, loads
+from fleet.inventory.model import Target
+from fleet.systems.resolve import resolve
+from fleet.verifier.judge import Expectations, judge, judge_unreachable
+from fleet.verifier.run import Run, TargetResult
+
+
+def audit(
+    targets: Sequence[Target],
+    context: Context,
+    options: AuditOptions,
+    observer: Observer | None = None,
+    *,
+    command: str = "audit",
+) -> Run:
+    """Look at targets and judge them; with ``options.from_dir`` judge saved facts instead.
+
+    Raises:
+        CatalogueError: a system is not known.
+        UsageError: a required capability is one that nothing gives.
+        PlanError: a system's text cannot be rendered for a target.
+    """
+    started = datetime.now(UTC)
+    chosen = narrowed(targets, context, systems=options.systems, require=options.require)
+    if options.from_dir is None:
+        looked = gather(chosen, context, options, observer)
+    else:
+        looked = _recorded(chosen, context, options.from_dir)
+    results = tuple(_judged(one, context) for one in looked)
+    return Run(
+        id=started.strftime("%Y%m%dT%H%M%S.%fZ"),
+        command=command,
+        started=started,
+        finished=datetime.now(UTC),
+        results=results,
+        strict=options.strict,
+    )
+
+
+def _recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iterator[Looked]:
+    """Read saved facts in place of asking; opens no connection."""
+    context.secrets.prepare(targets)
+    for target in targets:
+        resolved = resolve(context.systems(target), target)
+        path = folder / file_name(target.name)
+        try:
+            facts = loads(path.read_text(encoding="utf-8"), where=str(path))
+        except FileNotFoundError:
+            trouble = Unreachable(
+                f"no saved facts in {folder}", stage="missing", where=target.name,
+                hint=f"`fleet facts {target.name} -o {folder}` saves them",
+            )  # fmt: skip
+            yield Looked(target, resolved, None, trouble, 0)
+            continue
+        except (OSError, UnicodeDecodeError) as error:
+            told = f"cannot read {path}: {error}"
+            yield Looked(target, resolved, None, Unreachable(told, stage="missing"), 0)
+            continue
+        yield Looked(target, resolved, facts, None, 0)
+
+
+def _judged(looked: Looked, context: Context) -> TargetResult:
+    target, resolved = looked.target, looked.resolved
+    if looked.facts is None:
+        trouble = looked.trouble or Unreachable("nothing was seen", stage="missing")
+        findings = judge_unreachable(target, [r.system for r in resolved], trouble)
+        return TargetResult(target, None, findings, trouble, looked.milliseconds)
+    expectations = Expectations(
+        today=datetime.now(UTC).date(),
+        secrets=context.secrets.values,
+        troubles=context.secrets.troubles,
+        toolkit=context.toolkit(target),
+    )
+    findings = judge(target, resolved, looked.facts, context.catalogue, expectations)
+    return TargetResult(target, looked.facts, findings, None, looked.milliseconds)

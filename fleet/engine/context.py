@@ -1,0 +1,97 @@
+"""What a job starts from: the inventory, the catalogue, and what the controller holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fleet.engine.contents import ContentStore
+from fleet.engine.secrets import SecretStore
+from fleet.engine.toolkit import read_toolkit
+from fleet.errors import UsageError
+from fleet.inventory.load import Inventory, load_inventory
+from fleet.inventory.model import Target
+from fleet.systems.catalogue import Catalogue, load_catalogue
+from fleet.systems.model import System
+from fleet.verifier.toolkit import Toolkit
+
+
+@dataclass(slots=True)
+class Context:
+    """Shared by everything one invocation does."""
+
+    catalogue: Catalogue
+    inventory: Inventory | None = None
+    secrets: SecretStore = field(default_factory=SecretStore)
+    contents: ContentStore = field(default_factory=ContentStore)
+    toolkits: dict[str, Toolkit] = field(default_factory=dict)
+
+    def toolkit(self, target: Target) -> Toolkit | None:
+        """Return the history of the clone a target's inventory names; read once a run."""
+        clone = target.variables.get("toolkit_clone")
+        if not isinstance(clone, str) or not clone:
+            return None
+        if clone not in self.toolkits:
+            self.toolkits[clone] = read_toolkit(clone)
+        return self.toolkits[clone]
+
+    def systems(self, target: Target, only: Sequence[str] = ()) -> tuple[System, ...]:
+        """Return the systems of a target, or those of ``only`` that it has.
+
+        Raises:
+            CatalogueError: a system is not known.
+        """
+        wanted = [name for name in target.systems if not only or name in only]
+        return tuple(self.catalogue.system(name) for name in wanted)
+
+
+def load_context(inventory: Path | None, *, overrides: Mapping[str, str] | None = None) -> Context:
+    """Load the catalogue, and an inventory where one is named.
+
+    Raises:
+        InventoryError: the inventory is wrong.
+        CatalogueError: a system's description is wrong.
+    """
+    catalogue = load_catalogue()
+    if inventory is None:
+        return Context(catalogue)
+    loaded = load_inventory(inventory, overrides=overrides or {}, systems=catalogue.capabilities())
+    return Context(catalogue.extended(loaded.gates), loaded)
+
+
+def narrowed(
+    targets: Sequence[Target],
+    context: Context,
+    *,
+    systems: Sequence[str] = (),
+    require: Sequence[str] = (),
+) -> tuple[Target, ...]:
+    """Return targets with a command line's systems and requirements applied.
+
+    A target of an inventory keeps those of its own systems that are named; an ad-hoc target, which
+    has none, gets them.
+
+    Raises:
+        UsageError: a required capability is one that no system of the target gives.
+        CatalogueError: a system is not known.
+    """
+    for name in systems:
+        context.catalogue.system(name)
+    made = []
+    for target in targets:
+        kept = tuple(s for s in target.systems if not systems or s in systems)
+        wanted = kept if target.systems else tuple(systems)
+        required = tuple(dict.fromkeys((*target.require, *require)))
+        made.append(replace(target, systems=wanted, require=required))
+    _refuse_unknown(made, context, require)
+    return tuple(made)
+
+
+def _refuse_unknown(targets: Sequence[Target], context: Context, require: Sequence[str]) -> None:
+    gives = context.catalogue.capabilities()
+    for name in require:
+        if not any(name in gives[system] for target in targets for system in target.systems):
+            known = sorted({c for capabilities in gives.values() for c in capabilities})
+            raise UsageError(
+                f"no gate of these targets' systems gives the capability {name!r}",
+                hint=f"capabilities: {', '.join(known)}",
+            )

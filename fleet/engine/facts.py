@@ -1,0 +1,137 @@
+"""Looking: one round trip to each target, and the live questions that go with it."""
+
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fleet.connectors.base import Connector
+from fleet.engine.context import Context
+from fleet.engine.observer import NullObserver, Observer
+from fleet.engine.options import AuditOptions
+from fleet.engine.pool import in_parallel
+from fleet.errors import FleetError, TargetError
+from fleet.facts.model import EndpointFact, Facts
+from fleet.facts.request import PathQuestion
+from fleet.inventory.model import SecretRef, Target
+from fleet.secrets import Secret
+from fleet.systems.ask import request_for
+from fleet.systems.resolve import Resolved, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What looking at one target brought: facts, or why there are none."""
+
+    target: Target
+    resolved: tuple[Resolved, ...]
+    facts: Facts | None
+    trouble: TargetError | None
+    milliseconds: int
+
+
+def gather(
+    targets: Sequence[Target],
+    context: Context,
+    options: AuditOptions,
+    observer: Observer | None = None,
+    *,
+    extra: dict[str, tuple[PathQuestion, ...]] | None = None,
+) -> Iterator[Looked]:
+    """Look at targets, at most ``options.jobs`` at once; yields in the order given.
+
+    ``extra`` are further path questions by target name, from a planner.
+
+    Raises:
+        CatalogueError: a target names a system that is not known.
+        PlanError: a system's text cannot be rendered for a target.
+    """
+    told = observer or NullObserver()
+    context.secrets.prepare(targets)
+    nonce = secrets.token_hex(16)
+    prepared = [(t, resolve(context.systems(t), t)) for t in targets]
+
+    def look(item: tuple[Target, tuple[Resolved, ...]]) -> Looked:
+        target, resolved = item
+        told.target_started(target.name, "asking")
+        questions = (extra or {}).get(target.name, ())
+        looked = _look(target, resolved, context, options, nonce, questions)
+        note = looked.trouble.what if looked.trouble else ""
+        told.target_finished(target.name, looked.trouble is None, note)
+        return looked
+
+    return in_parallel(look, prepared, options.jobs)
+
+
+def _look(
+    target: Target,
+    resolved: tuple[Resolved, ...],
+    context: Context,
+    options: AuditOptions,
+    nonce: str,
+    extra: tuple[PathQuestion, ...],
+) -> Looked:
+    from fleet.connectors.registry import connect  # noqa: PLC0415 - only looking connects
+
+    started = time.monotonic()
+    facts: Facts | None = None
+    trouble: TargetError | None = None
+    try:
+        connector = connect(target, timeout=options.timeout)
+        try:
+            request = request_for(
+                target, resolved, nonce=nonce, known=context.contents.known(), extra=extra
+            )
+            facts = context.contents.complete(connector.collect(request))
+            facts = _with_endpoints(facts, resolved, connector, context)
+        finally:
+            connector.close()
+    except TargetError as error:
+        trouble = error
+    except FleetError as error:
+        trouble = TargetError(error.what, where=error.where, hint=error.hint)
+    return Looked(target, resolved, facts, trouble, round((time.monotonic() - started) * 1000))
+
+
+def _with_endpoints(
+    facts: Facts, resolved: tuple[Resolved, ...], connector: Connector, context: Context
+) -> Facts:
+    heard: dict[tuple[str, str], EndpointFact] = {}
+    for r in resolved:
+        ask = r.system.ask
+        if not ask.endpoint:
+            continue
+        token = r.variables.get(ask.token) if ask.token else None
+        secret = context.secrets.values.get(token) if isinstance(token, SecretRef) else None
+        authority = r.variables.get("palace_ca")
+        for url in _urls(facts, r):
+            for place in ask.places:
+                if (url, place) not in heard:
+                    heard[url, place] = _ask(
+                        url, place, secret, str(authority or "") or None, connector
+                    )
+    return facts.model_copy(update={"endpoints": tuple(heard.values())}) if heard else facts
+
+
+def _urls(facts: Facts, resolved: Resolved) -> list[str]:
+    """Return the URLs clients there really use, and the declared one."""
+    variable = resolved.system.variables.get(resolved.system.ask.endpoint)
+    name = variable.env if variable else ""
+    exported = [
+        launch.variables[name].value
+        for launch in facts.launches.values()
+        if name in launch.variables
+    ]
+    declared = resolved.variables.get(resolved.system.ask.endpoint)
+    found = [*exported, declared if isinstance(declared, str) else None]
+    return list(dict.fromkeys(url for url in found if url))
+
+
+def _ask(
+    url: str, place: str, token: Secret | None, authority: str | None, connector: Connector
+) -> EndpointFact:
+    from fleet.probes.mcp import Place, ask_palace  # noqa: PLC0415 - endpoints only need HTTP
+
+    where: Place = "controller" if place == "controller" else "target"
+    dial = None if where == "controller" else connector.open_tcp
+    return ask_palace(url, token=token, place=where, dial=dial, ca_file=authority)

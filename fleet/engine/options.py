@@ -1,0 +1,44 @@
+"""How a job is carried out: the same few knobs for every command."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_JOBS = 16
+DEFAULT_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """Knobs of looking and judging.
+
+    Attributes:
+        jobs: how many targets are asked at once.
+        timeout: seconds for one target, connection included.
+        strict: advisory failures and warnings decide the exit code too.
+        systems: only these systems; empty means those of each target.
+        require: capabilities required of every target, beside its own.
+        from_dir: a folder of saved facts to judge instead of asking anyone.
+    """
+
+    jobs: int = DEFAULT_JOBS
+    timeout: float = DEFAULT_SECONDS
+    strict: bool = False
+    systems: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
+    from_dir: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeployOptions:
+    """Knobs of planning and applying.
+
+    Attributes:
+        adopt: take over files that stand in the way; a backup of each is kept.
+        prune: remove what the ledger owns and the inventory no longer declares.
+    """
+
+    jobs: int = DEFAULT_JOBS
+    timeout: float = 120.0
+    systems: tuple[str, ...] = ()
+    adopt: bool = False
+    prune: bool = False

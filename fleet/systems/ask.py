@@ -1,0 +1,121 @@
+"""From systems to the request: everything an audit and a plan need to see, asked once."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from fleet.facts.request import (
+    CommandQuestion,
+    ContainerQuestion,
+    LaunchQuestion,
+    PathQuestion,
+    ProcessQuestion,
+    Read,
+    Request,
+)
+from fleet.inventory.model import Kind, Target
+from fleet.inventory.render import render
+from fleet.systems.model import Link, System
+from fleet.systems.resolve import Resolved
+
+_DEPTH = list(Read)
+
+
+def request_for(
+    target: Target,
+    resolved: Sequence[Resolved],
+    *,
+    nonce: str,
+    known: frozenset[str] = frozenset(),
+    extra: Iterable[PathQuestion] = (),
+) -> Request:
+    """Compile the one request that answers all gates of a target, and a plan's questions.
+
+    ``extra`` are further paths, from the planner. Paths asked twice are asked once, as deep as the
+    deeper of the two.
+    """
+    public, secret = _exported(resolved)
+    commands = tuple(_commands(resolved))
+    asks = [r.system.ask for r in resolved]
+    return Request(
+        nonce=nonce,
+        paths=_merged([*_paths(resolved), *extra]),
+        launches=tuple(
+            LaunchQuestion(launch, public, secret, commands) for launch in launches_of(target)
+        ),
+        processes=tuple(
+            ProcessQuestion(name, ask.words, ask.public, ask.secret)
+            for a in asks
+            for name, ask in a.processes.items()
+        ),
+        containers=tuple(_projects(resolved, public, secret)),
+        listeners=any(a.listeners for a in asks),
+        interfaces=any(a.interfaces for a in asks),
+        known=known,
+    )
+
+
+def launches_of(target: Target) -> tuple[str, ...]:
+    """Return the ways pi is launched on a target: those declared, or a container's own."""
+    if target.launches or target.kind is Kind.HOST:
+        return target.launches
+    return ("container",)
+
+
+def _exported(resolved: Sequence[Resolved]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Split the names to look up into those whose values may travel and all others."""
+    public = public_names(r.system for r in resolved)
+    named = [v.env for r in resolved for v in r.system.variables.values() if v.env]
+    wanted = dict.fromkeys([*named, *(name for r in resolved for name in r.exports)])
+    return (
+        tuple(name for name in wanted if name in public),
+        tuple(name for name in wanted if name not in public),
+    )
+
+
+def public_names(systems: Iterable[System]) -> frozenset[str]:
+    """Return the environment names that a system declares public: only their values travel."""
+    return frozenset(
+        v.env for system in systems for v in system.variables.values() if v.env and v.public
+    )
+
+
+def _paths(resolved: Sequence[Resolved]) -> Iterator[PathQuestion]:
+    public, _ = _exported(resolved)
+    for r in resolved:
+        for artifact in r.artifacts.values():
+            if artifact.path:
+                yield PathQuestion(artifact.path, artifact.read, public=public)
+            if isinstance(artifact, Link) and artifact.source:
+                yield PathQuestion(artifact.source, Read.HASH)
+
+
+def _merged(questions: Iterable[PathQuestion]) -> tuple[PathQuestion, ...]:
+    merged: dict[str, PathQuestion] = {}
+    for question in questions:
+        held = merged.get(question.path)
+        if held is None or _DEPTH.index(question.read) > _DEPTH.index(held.read):
+            merged[question.path] = question
+    return tuple(merged.values())
+
+
+def _commands(resolved: Sequence[Resolved]) -> Iterator[CommandQuestion]:
+    wanted: dict[str, tuple[Read, bool]] = {}
+    for r in resolved:
+        ask = r.system.ask
+        for name, read in ask.commands.items():
+            held, manifest = wanted.get(name, (Read.STAT, False))
+            deeper = max(read, held, key=_DEPTH.index)
+            wanted[name] = (deeper, manifest or name in ask.manifests)
+    for name, (read, manifest) in wanted.items():
+        yield CommandQuestion(name, read, manifest)
+
+
+def _projects(
+    resolved: Sequence[Resolved], public: tuple[str, ...], secret: tuple[str, ...]
+) -> Iterator[ContainerQuestion]:
+    for r in resolved:
+        text = r.system.ask.project
+        if not text:
+            continue
+        project = render(text, r.variables, where=f"{r.system.system}.ask.project")
+        if project:
+            yield ContainerQuestion(project, public, secret)

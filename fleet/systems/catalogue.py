@@ -1,0 +1,186 @@
+"""The catalogue: every system that is known here, its gates, and the functions behind them.
+
+Built-in systems are the folders beside this file. A third party adds one by an entry point in the
+group ``fleet.systems`` whose value is a package that holds ``system.yml`` and ``gates.py``.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, cast
+
+from pydantic import ValidationError
+
+from fleet.errors import CatalogueError
+from fleet.inventory.yaml import load as load_yaml
+from fleet.systems.model import Gate, System
+
+if TYPE_CHECKING:
+    from fleet.verifier.look import Check
+
+GROUP = "fleet.systems"
+FILE = "system.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A system and where its description and its checks come from."""
+
+    system: System
+    package: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All known systems by id."""
+
+    entries: Mapping[str, Entry]
+
+    def system(self, name: str) -> System:
+        """Return a system by id.
+
+        Raises:
+            CatalogueError: there is none of that name; lists those there are.
+        """
+        if name not in self.entries:
+            known = ", ".join(sorted(self.entries))
+            raise CatalogueError(f"there is no system {name!r}", hint=f"known systems: {known}")
+        return self.entries[name].system
+
+    @property
+    def systems(self) -> Mapping[str, System]:
+        """Return all systems by id."""
+        return {name: entry.system for name, entry in self.entries.items()}
+
+    def gates(self) -> tuple[tuple[System, Gate], ...]:
+        """Return every gate with its system, in catalogue order."""
+        return tuple((s, g) for s in self.systems.values() for g in s.gates)
+
+    def gate(self, gate_id: str) -> tuple[System, Gate]:
+        """Return a gate and its system.
+
+        Raises:
+            CatalogueError: there is no such gate.
+        """
+        for system, gate in self.gates():
+            if gate.id == gate_id:
+                return system, gate
+        raise CatalogueError(f"there is no gate {gate_id!r}", hint="`fleet gates` lists them all")
+
+    def capabilities(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the capabilities that each system's gates give."""
+        return {
+            name: tuple(dict.fromkeys(g.gives for g in system.gates if g.gives))
+            for name, system in self.systems.items()
+        }
+
+    def check(self, system: str, gate: Gate) -> "Check | None":
+        """Return the function that answers a gate, None for a gate that a marker answers.
+
+        Raises:
+            CatalogueError: the system's ``gates.py`` has no function of that name.
+        """
+        if gate.check is None:
+            return None
+        module = import_module(f"{self.entries[system].package}.gates")
+        function = getattr(module, gate.check.replace("-", "_"), None)
+        if not callable(function):
+            raise CatalogueError(
+                f"gate {gate.id} names the check {gate.check!r}, which is not there",
+                where=f"{module.__name__}",
+            )
+        return cast("Check", function)
+
+    def extended(self, gates: Iterable[tuple[str, Gate]]) -> "Catalogue":
+        """Return a catalogue with a user's gates added to their systems.
+
+        Raises:
+            CatalogueError: a gate's id is taken, or its system or artifact is not known.
+        """
+        entries = dict(self.entries)
+        for name, gate in gates:
+            self.system(name)
+            system = entries[name].system
+            merged = system.model_copy(update={"gates": (*system.gates, gate)})
+            entries[name] = replace(entries[name], system=merged)
+        catalogue = Catalogue(entries)
+        _validate(catalogue)
+        return catalogue
+
+
+@lru_cache(maxsize=1)
+def load_catalogue() -> Catalogue:
+    """Load the built-in systems and those of other packages.
+
+    Raises:
+        CatalogueError: a description is wrong; names the file and what is wrong in it.
+    """
+    entries: dict[str, Entry] = {}
+    for package in (*_built_in(), *_third_party()):
+        entry = _load(package)
+        taken = entries.get(entry.system.system)
+        if taken:
+            raise CatalogueError(
+                f"the system {entry.system.system!r} is described twice",
+                where=f"{taken.package} and {package}",
+            )
+        entries[entry.system.system] = entry
+    catalogue = Catalogue(dict(sorted(entries.items())))
+    _validate(catalogue)
+    return catalogue
+
+
+def _built_in() -> list[str]:
+    here = files(__package__)
+    return sorted(f"{__package__}.{d.name}" for d in here.iterdir() if d.joinpath(FILE).is_file())
+
+
+def _third_party() -> list[str]:
+    return sorted(point.value for point in entry_points(group=GROUP))
+
+
+def _load(package: str) -> Entry:
+    try:
+        path: Traversable = files(package).joinpath(FILE)
+        text = path.read_text(encoding="utf-8")
+    except (ModuleNotFoundError, FileNotFoundError, TypeError) as error:
+        raise CatalogueError(
+            f"cannot read {FILE}: {error}",
+            where=package,
+            hint=f"an entry point of {GROUP} names a package that holds {FILE}",
+        ) from error
+    try:
+        return Entry(System.model_validate(load_yaml(text, str(path))), package)
+    except ValidationError as error:
+        first = error.errors()[0]
+        spot = ".".join(str(part) for part in first["loc"])
+        raise CatalogueError(f"{spot}: {first['msg']}", where=str(path)) from error
+
+
+def _validate(catalogue: Catalogue) -> None:
+    ids: set[str] = set()
+    for system, gate in catalogue.gates():
+        where = f"system {system.system}, gate {gate.id}"
+        if gate.id in ids:
+            raise CatalogueError("there is another gate of this id", where=where)
+        ids.add(gate.id)
+        if (gate.marker is None) == (gate.check is None):
+            raise CatalogueError("a gate has either a marker or a check", where=where)
+        if gate.marker and gate.marker.artifact not in system.artifacts:
+            known = ", ".join(system.artifacts) or "none"
+            raise CatalogueError(
+                f"there is no artifact {gate.marker.artifact!r} to look into",
+                where=where,
+                hint=f"artifacts of {system.system}: {known}",
+            )
+    for system, gate in catalogue.gates():
+        for needed in gate.needs:
+            if needed not in ids:
+                raise CatalogueError(
+                    f"it needs {needed}, which is not there",
+                    where=f"system {system.system}, gate {gate.id}",
+                )

@@ -1,0 +1,1 @@
+"""What the shell that launches pi really exports."""

@@ -1,0 +1,1 @@
+"""The pi extension that gives the agent its palace."""

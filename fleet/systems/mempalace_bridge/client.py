@@ -1,0 +1,222 @@
+"""What the bridge finds when pi starts it: its environment, its helper, its pi, its palace."""
+
+import json
+
+from packaging.version import InvalidVersion, Version
+
+from fleet.facts.model import (
+    CommandFact,
+    EndpointFact,
+    LaunchFact,
+    PathFact,
+    State,
+    Trouble,
+)
+from fleet.verifier.code import read_code
+from fleet.verifier.launches import Unseen, over_launches, text, unseen_launch, value
+from fleet.verifier.look import Look
+from fleet.verifier.markers import sight
+from fleet.verifier.model import (
+    Judgement,
+    failed,
+    not_applicable,
+    not_checked,
+    passed,
+)
+from fleet.verifier.palace import palace_is_local, same_path
+
+URL = "MEMPALACE_REMOTE_URL"
+TOKEN = "MEMPALACE_REMOTE_TOKEN"  # noqa: S105 - the variable's name
+DEVICE = "MEMPALACE_PI_DEVICE"
+SETTLED = Version("0.80.4")
+
+
+def feed_on(look: Look) -> Judgement:
+    """Feeding is on in every launch, and its helper can be found and knows ``--prepare``."""
+    if "feed" not in look.target.require:
+        return not_applicable("feeding is not required here")
+    return over_launches(
+        look,
+        lambda launch: _no_feed(look, launch),
+        good="feeding is on, and its helper is there",
+        bad="feeding cannot start",
+    )
+
+
+def _no_feed(look: Look, launch: LaunchFact) -> list[str]:
+    if text(launch, "MEMPALACE_FEED") == "0":
+        return ["MEMPALACE_FEED is 0: feeding is turned off"]
+    name = text(launch, "MEMPALACE_FEED_BIN") or "mempalace-pi-session"
+    fact = _helper(look, launch, name)
+    if fact is None:
+        return [Unseen(f"{name} was not looked at; declare it as feed_bin")]
+    if fact.state is not State.PRESENT:
+        return [f"{name} is {'not on the PATH' if '/' not in name else fact.state.value}"]
+    content = look.content(fact)
+    if content is None:
+        return [Unseen(f"{fact.final} could not be read")]
+    if not sight(read_code(content, script=False), "--prepare").found:
+        return [f"{fact.final or fact.path} does not know --prepare"]
+    return []
+
+
+def _helper(look: Look, launch: LaunchFact, name: str) -> PathFact | None:
+    """Return the helper's file; None when nobody looked for it."""
+    if "/" in name:
+        declared = look.artifact("feed-bin")
+        return declared if declared and name in (declared.path, declared.absolute) else None
+    command = launch.commands.get(name)
+    if command is None:
+        return None
+    return command.file or PathFact(path=name, absolute=name, state=State.ABSENT)
+
+
+def feed_remote(look: Look) -> Judgement:
+    """With a remote palace, transcripts can be sent to its host first."""
+    if "feed" not in look.target.require:
+        return not_applicable("feeding is not required here")
+    launches = [one for one in look.launches() if one.state == "ok"]
+    if launches and not any(value(one, URL).set for one in launches):
+        return not_applicable("the palace is not remote")
+    return over_launches(
+        look,
+        _no_transport,
+        good="transcripts can be sent to the palace's host",
+        bad="transcripts cannot be sent to the palace's host",
+    )
+
+
+def _no_transport(launch: LaunchFact) -> list[str]:
+    if not value(launch, URL).set:
+        return []
+    wrong = []
+    if not text(launch, "MEMPALACE_PI_SSH_TARGET"):
+        wrong.append("MEMPALACE_PI_SSH_TARGET is not set: feeding is skipped silently")
+    wrong += [f"{n} is not on the PATH" for n in ("rsync", "ssh") if not _there(launch, n)]
+    return wrong
+
+
+def _there(launch: LaunchFact, name: str) -> bool:
+    command = launch.commands.get(name)
+    return bool(command and command.file and command.file.state is State.PRESENT)
+
+
+def identity(look: Look) -> Judgement:
+    """Stamping and mailbox need device and URL together; a solitary palace needs neither."""
+    return over_launches(
+        look,
+        _half_an_identity,
+        good=_identity_told(look),
+        bad="half an identity: nothing is stamped and no mail is delivered",
+    )
+
+
+def _half_an_identity(launch: LaunchFact) -> list[str]:
+    device, url = value(launch, DEVICE).set, value(launch, URL).set
+    if device == url:
+        return []
+    there, lacking = (DEVICE, URL) if device else (URL, DEVICE)
+    return [f"{there} is set, {lacking} is not"]
+
+
+def _identity_told(look: Look) -> str:
+    for launch in look.launches():
+        device = text(launch, DEVICE)
+        if device:
+            return f"writes as pi@{device}, diary of {text(launch, 'MEMPALACE_AGENT_NAME') or 'pi'}"
+    return "a solitary palace, which needs no device"
+
+
+def events(look: Look) -> Judgement:
+    """The installed pi fires ``agent_settled``."""
+    versions: dict[str, str] = {}
+    for launch in look.launches():
+        versions.update(_pi_versions(look, launch.commands.get("pi")))
+    if not versions:
+        return not_checked("pi's version could not be read", *_pi_unseen(look))
+    old = [f"{where} is pi {v}" for where, v in versions.items() if _parsed(v) < SETTLED]
+    if old:
+        return failed(f"this pi never fires agent_settled (it came with {SETTLED})", *old)
+    return passed(f"pi {', '.join(dict.fromkeys(versions.values()))} fires agent_settled")
+
+
+def _pi_unseen(look: Look) -> list[str]:
+    return [
+        unseen_launch(one) if one.state != "ok" else f"{one.launch}: no pi on the PATH"
+        for one in look.launches()
+    ]
+
+
+def _pi_versions(look: Look, command: CommandFact | None) -> dict[str, str]:
+    content = look.content(command.manifest) if command else None
+    try:
+        manifest = json.loads(content or b"")
+        version = manifest["version"]
+        Version(version)
+    except (ValueError, KeyError, TypeError, InvalidVersion):
+        return {}
+    where = command.file.final if command and command.file else ""
+    return {where or "pi": str(version)}
+
+
+def _parsed(version: str) -> Version:
+    return Version(version)
+
+
+def flip_path(look: Look) -> Judgement:
+    """What answers at the client's own URL is the remote palace, and not a local one."""
+    launches = [one for one in look.launches() if one.state == "ok"]
+    remote = [one for one in launches if value(one, URL).set]
+    if not look.text("palace_url") and not remote:
+        return not_applicable("a solitary palace: no remote one is declared")
+    if not launches:
+        return not_checked("no way of launching pi could be asked")
+    stay = [one.launch for one in launches if one not in remote]
+    if stay:
+        return failed(
+            "half flipped: pi stays on the local palace",
+            *(f"{launch} exports no {URL}" for launch in stay),
+        )
+    return _answered(look, remote)
+
+
+def _answered(look: Look, launches: list[LaunchFact]) -> Judgement:
+    wrong: list[str] = []
+    unseen: list[str] = []
+    good: list[str] = []
+    for url in dict.fromkeys(text(one, URL) for one in launches):
+        heard = [e for e in look.endpoints(url) if e.place == "target"]
+        if not heard:
+            unseen.append(f"{url} was not asked from the target")
+        for endpoint in heard:
+            _told(look, endpoint, wrong, unseen, good)
+    if wrong:
+        return failed("does not reach the shared palace", *wrong)
+    if unseen:
+        return not_checked("the palace could not be asked as the client asks", *unseen)
+    return passed("reaches the shared palace", *good)
+
+
+def _told(
+    look: Look, endpoint: EndpointFact, wrong: list[str], unseen: list[str], good: list[str]
+) -> None:
+    answer = endpoint.answers.get("status") or endpoint.answers.get("initialize")
+    if answer is None or answer.trouble is Trouble.UNSUPPORTED:
+        unseen.append(f"{endpoint.url}: {answer.detail if answer else 'not asked'}")
+    elif endpoint.palace is None:
+        told = answer.trouble.value if answer.trouble else "no palace path in its answer"
+        status = f" {answer.status}" if answer.status else ""
+        wrong.append(f"{endpoint.url}: {told}{status} {answer.detail}".rstrip())
+    else:
+        _compare(look, endpoint.url, endpoint.palace, wrong, good)
+
+
+def _compare(look: Look, url: str, palace: str, wrong: list[str], good: list[str]) -> None:
+    home = look.facts.platform.home
+    declared = look.text("palace_path")
+    if declared and not same_path(palace, declared, home=home):
+        wrong.append(f"{url} serves {palace}, declared is {declared}")
+    elif not declared and palace_is_local(palace, home):
+        wrong.append(f"{url} serves {palace}, which is this machine's own default palace")
+    else:
+        good.append(f"{url} serves {palace}")

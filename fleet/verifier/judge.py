@@ -1,0 +1,145 @@
+"""Judging: every gate of a target's systems over its facts. Pure.
+
+A gate whose ``needs`` did not hold is not asked: it says which gate told the cause, so that one
+cause is told once. Whatever a gate does not see stays ``not-checked``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from fleet.errors import TargetError
+from fleet.facts.model import Facts
+from fleet.inventory.model import SecretRef, Target
+from fleet.secrets import Secret
+from fleet.systems.catalogue import Catalogue
+from fleet.systems.model import Gate, System
+from fleet.systems.resolve import Resolved
+from fleet.verifier.look import Expected, Look
+from fleet.verifier.marker_gate import judge_marker
+from fleet.verifier.model import (
+    Finding,
+    Judgement,
+    Verdict,
+    follows_from,
+    not_applicable,
+    not_checked,
+)
+from fleet.verifier.toolkit import Toolkit
+
+_HOLDS = frozenset({Verdict.PASS, Verdict.WARN, Verdict.NOT_APPLICABLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """What facts are held against, beside the target's own description.
+
+    Attributes:
+        secrets: values that could be fetched.
+        troubles: secrets that could not be fetched, with the reason.
+        toolkit: the toolkit's history, None when no clone is declared.
+        blobs: contents the controller holds, by sha256.
+    """
+
+    today: date
+    secrets: Mapping[SecretRef, Secret] = field(default_factory=dict)
+    troubles: Mapping[SecretRef, str] = field(default_factory=dict)
+    toolkit: Toolkit | None = None
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def judge(
+    target: Target,
+    resolved: Sequence[Resolved],
+    facts: Facts,
+    catalogue: Catalogue,
+    expectations: Expectations,
+) -> tuple[Finding, ...]:
+    """Ask every gate of the target's systems, in catalogue order."""
+    expected = {n: Expected.of(facts.nonce, s.reveal()) for n, s in expectations.secrets.items()}
+    looks = {
+        r.system.system: Look(
+            target=target,
+            resolved=r,
+            facts=facts,
+            today=expectations.today,
+            expected=expected,
+            troubles=expectations.troubles,
+            toolkit=expectations.toolkit,
+            blobs=expectations.blobs,
+        )
+        for r in resolved
+    }
+    court = _Court(target, looks, catalogue)
+    return tuple(court.finding(r.system, g) for r in resolved for g in r.system.gates)
+
+
+def judge_unreachable(
+    target: Target, systems: Sequence[System], trouble: TargetError
+) -> tuple[Finding, ...]:
+    """Give every gate of a target that could not be asked its verdict: unreachable."""
+    judgement = Judgement(Verdict.UNREACHABLE, trouble.what, remedy=trouble.hint or None)
+    return tuple(_finding(target, s, g, judgement) for s in systems for g in s.gates)
+
+
+@dataclass(slots=True)
+class _Court:
+    """The gates of one target; remembers judgements, because gates need one another."""
+
+    target: Target
+    looks: Mapping[str, Look]
+    catalogue: Catalogue
+    judged: dict[str, Judgement] = field(default_factory=dict)
+
+    def finding(self, system: System, gate: Gate) -> Finding:
+        return _finding(self.target, system, gate, self._judged(system, gate))
+
+    def _judged(self, system: System, gate: Gate) -> Judgement:
+        if gate.id not in self.judged:
+            # A cycle among needs ends here: the gate met again counts as one that told no cause.
+            self.judged[gate.id] = not_checked("is asked after itself")
+            self.judged[gate.id] = self._judge(system, gate)
+        return self.judged[gate.id]
+
+    def _judge(self, system: System, gate: Gate) -> Judgement:
+        if gate.kinds and self.target.kind.value not in gate.kinds:
+            kinds = " and ".join(f"{k}s" for k in gate.kinds)
+            return not_applicable(f"asked of {kinds} only")
+        for needed in gate.needs:
+            cause = self._cause(needed)
+            if cause:
+                return follows_from(cause)
+        look = self.looks[system.system]
+        check = self.catalogue.check(system.system, gate)
+        return check(look) if check else judge_marker(look, gate)
+
+    def _cause(self, needed: str) -> str | None:
+        """Return the gate that explains why a needed one does not hold; None when it holds."""
+        system, gate = self.catalogue.gate(needed)
+        if system.system not in self.looks:
+            return None
+        judgement = self._judged(system, gate)
+        return None if judgement.verdict in _HOLDS else judgement.follows or needed
+
+
+def _finding(target: Target, system: System, gate: Gate, judgement: Judgement) -> Finding:
+    return Finding(
+        target=target.name,
+        system=system.system,
+        gate=gate.id,
+        verdict=judgement.verdict,
+        severity=gate.severity,
+        required=is_required(target, gate),
+        message=judgement.message,
+        evidence=judgement.evidence,
+        since=str(gate.since) if gate.since else None,
+        remedy=judgement.remedy or gate.remedy or None,
+        follows=judgement.follows,
+        capabilities=(gate.gives,) if gate.gives else (),
+    )
+
+
+def is_required(target: Target, gate: Gate) -> bool:
+    """Tell whether a gate's verdict decides the exit code on a target."""
+    wanted = set(target.require)
+    return gate.always or gate.gives in wanted or not wanted.isdisjoint(gate.serves)
