@@ -1,0 +1,258 @@
+"""Hosts over ssh: one connection, and one exec of ``sh`` for everything that is asked."""
+
+import secrets
+import selectors
+import shlex
+import socket
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from paramiko import Channel, SSHException
+
+from fleet.connectors.base import Outcome
+from fleet.connectors.bounded import CHUNK, KIBI, MAX_BYTES, Bounded
+from fleet.connectors.deadline import Deadline
+from fleet.connectors.ssh_auth import tamed
+from fleet.connectors.ssh_config import resolve
+from fleet.connectors.ssh_transport import SshSession, open_session
+from fleet.connectors.text import one_line
+from fleet.connectors.tunnel import Tunnel
+from fleet.errors import ProbeError, Unreachable
+from fleet.facts.compile import probe_script
+from fleet.facts.model import Facts
+from fleet.facts.parse import parse_answer
+from fleet.facts.request import Request
+from fleet.inventory.model import Target
+from fleet.secrets import Secret
+
+_MOST_ERRORS = 64 * KIBI
+_SLICE = 1.0
+_JOIN = 5.0
+
+
+class SshConnector:
+    """A host reached over ssh, as the user's own OpenSSH configuration says.
+
+    Args:
+        target: of scheme ``ssh``; its ``become`` makes everything run as that user by ``sudo -n``.
+        timeout: seconds that one ``collect`` or ``apply`` may take, connecting included.
+        connect_timeout: seconds for each hop, unless ssh's configuration sets ConnectTimeout.
+        max_bytes: the most that may be answered; more is refused, not cut.
+        config: ssh configuration file to read instead of the usual ones.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        timeout: float,
+        connect_timeout: float = 10,
+        max_bytes: int = MAX_BYTES,
+        config: str | None = None,
+    ) -> None:
+        self.connects = 0
+        self.round_trips = 0
+        self._target = target
+        self._timeout = timeout
+        self._connect_timeout = connect_timeout
+        self._max_bytes = max_bytes
+        self._config = config
+        self._session: SshSession | None = None
+        self._tunnels: list[Tunnel] = []
+
+    def collect(self, request: Request) -> Facts:
+        """Answer the whole request in one round trip.
+
+        Raises:
+            Unreachable: no connection, no login, no sudo, no answer in time, or cut off.
+            ProbeError: too much was answered, or something else than was asked.
+        """
+        taken_at = datetime.now(UTC)
+        outcome = self._run(probe_script(request))
+        return parse_answer(
+            outcome.output,
+            request,
+            target=self._target.name,
+            address=str(self._target.address),
+            kind="host",
+            taken_at=taken_at,
+        )
+
+    def apply(self, script: str, payload: Secret) -> Outcome:
+        """Run ``script`` followed by ``payload`` as one program, read by ``sh`` from stdin.
+
+        Raises:
+            Unreachable: as for :meth:`collect`; what was done by then is unknown.
+            ProbeError: too much was printed, or no shell was run.
+        """
+        return self._run(script + payload.reveal())
+
+    def open_tcp(self, host: str, port: int) -> socket.socket:
+        """Connect to ``host:port`` from the target, through the ssh connection.
+
+        Raises:
+            Unreachable: stage ``connect``, ``resolve`` or ``timeout``, from the target's view.
+            Unsupported: the server forbids forwarding.
+        """
+        deadline = Deadline(self._timeout)
+        channel = self._connected(deadline).transport.open_tcp(
+            host, port, deadline, where=f"{one_line(host)}:{port} from {self._target.name}"
+        )
+        tunnel = Tunnel(channel)
+        self._tunnels.append(tunnel)
+        return tunnel.socket
+
+    def close(self) -> None:
+        """Let go of tunnels and connection."""
+        while self._tunnels:
+            self._tunnels.pop().close()
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def _connected(self, deadline: Deadline) -> SshSession:
+        if self._session is not None and not self._session.transport.is_active():
+            self.close()
+        if self._session is None:
+            settings = resolve(
+                self._target.address, identity=self._target.identity, config=self._config
+            )
+            self._session = open_session(settings, self._connect_timeout, deadline)
+            self.connects += 1
+        return self._session
+
+    def _run(self, program: str) -> Outcome:
+        """Run a program with the target's ``sh``."""
+        deadline = Deadline(self._timeout)
+        session = self._connected(deadline)
+        # What login scripts print comes before this line, and a shell that never ran has none.
+        mark = f"fleet-{secrets.token_hex(16)}\n".encode()
+        stdin = b"echo " + mark + program.encode("utf-8", "surrogateescape")
+        try:
+            with tamed():
+                channel = session.transport.open_session(timeout=deadline.left())
+        except (SSHException, EOFError, OSError):
+            raise self._lost(session, deadline, "no session was opened") from None
+        exchange = _Exchange(channel, self._max_bytes, self._target.name)
+        try:
+            self.round_trips += 1
+            with tamed():
+                channel.exec_command(self._shell())
+                status = exchange.run(stdin, deadline)
+        except TimeoutError:
+            raise self._late(deadline, len(exchange.output)) from None
+        except (SSHException, EOFError, OSError):
+            raise self._lost(session, deadline, "the command was not run") from None
+        finally:
+            exchange.close()
+        return self._judged(session, exchange, status, mark)
+
+    def _shell(self) -> str:
+        become = self._target.become
+        if become is None:
+            return "exec sh"
+        return f"exec sudo -n -H -u {shlex.quote(become.user)} -- sh"
+
+    def _judged(
+        self, session: SshSession, exchange: "_Exchange", status: int, mark: bytes
+    ) -> Outcome:
+        """Tell an answer from the many ways of getting none."""
+        if status < 0 and session.cut_off():
+            got = len(exchange.output)
+            raise Unreachable(
+                f"the connection was cut after {got} bytes of the answer",
+                stage="connect",
+                where=self._target.name,
+            )
+        _, found, output = exchange.output.take().partition(mark)
+        if not found:
+            raise self._no_shell(status, exchange.errors.take())
+        return Outcome(status, output, exchange.errors.take())
+
+    def _no_shell(self, status: int, errors: bytes) -> Unreachable | ProbeError:
+        said = one_line(errors, last=True) or "nothing was said"
+        become = self._target.become
+        if become is not None:
+            return Unreachable(
+                f"sudo to {one_line(become.user)} refused: {said}",
+                stage="become",
+                where=self._target.name,
+                hint=(
+                    f"the login user needs a NOPASSWD rule for {one_line(become.user)} in sudoers; "
+                    "or take `become` out of the inventory"
+                ),
+            )
+        return ProbeError(
+            f"no shell was run (exit status {status}): {said}",
+            where=self._target.name,
+            hint="the login shell or a forced command of that account refused `sh`",
+        )
+
+    def _late(self, deadline: Deadline, got: int) -> Unreachable:
+        return Unreachable(
+            f"no whole answer within {deadline.seconds:g} s ({got} bytes came)",
+            stage="timeout",
+            where=self._target.name,
+            hint="something on the target hangs, or --timeout is too short for it",
+        )
+
+    def _lost(self, session: SshSession, deadline: Deadline, what: str) -> Unreachable:
+        if deadline.passed:
+            return Unreachable(
+                f"{what} within {deadline.seconds:g} s", stage="timeout", where=self._target.name
+            )
+        why = "the connection was cut" if session.cut_off() else "the server refused"
+        return Unreachable(f"{what}: {why}", stage="connect", where=self._target.name)
+
+
+class _Exchange:
+    """Feed one channel's stdin and read what it answers, bounded in size and time."""
+
+    def __init__(self, channel: Channel, limit: int, where: str) -> None:
+        self.output = Bounded(limit, where=where)
+        self.errors = Bounded(_MOST_ERRORS)
+        self._channel = channel
+        self._feeder: threading.Thread | None = None
+
+    def run(self, stdin: bytes, deadline: Deadline) -> int:
+        """Return the exit status, -1 when there was none.
+
+        Raises:
+            TimeoutError: the deadline passed first.
+            ProbeError: too much was answered.
+        """
+        self._feeder = threading.Thread(target=self._feed, args=(stdin,), daemon=True)
+        self._feeder.start()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._channel, selectors.EVENT_READ)
+            while not self._drained():
+                if deadline.passed:
+                    raise TimeoutError
+                idle = not selector.select(min(deadline.left(), _SLICE))
+                if idle and self._channel.exit_status_ready():
+                    break  # something it started in the background keeps the stream open
+        if not self._channel.status_event.wait(deadline.left()):
+            raise TimeoutError
+        return self._channel.recv_exit_status()
+
+    def close(self) -> None:
+        """Close the channel and wait for the feeder."""
+        self._channel.close()
+        if self._feeder is not None:
+            self._feeder.join(_JOIN)
+
+    def _feed(self, stdin: bytes) -> None:
+        with suppress(OSError, SSHException, EOFError):  # it may end without reading all
+            self._channel.sendall(stdin)
+            self._channel.shutdown_write()
+
+    def _drained(self) -> bool:
+        """Take what is there; whether nothing more will come."""
+        channel = self._channel
+        ended = bool(channel.eof_received) or channel.closed
+        if channel.recv_ready():
+            self.output.feed(channel.recv(CHUNK))
+        if channel.recv_stderr_ready():
+            self.errors.feed_head(channel.recv_stderr(CHUNK))
+        return ended and not (channel.recv_ready() or channel.recv_stderr_ready())
