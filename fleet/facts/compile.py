@@ -1,13 +1,159 @@
-"""Compile a request into the one program that answers it on a target."""
+"""Compile a request into the one program that answers it on a target.
 
-from fleet.facts.request import Request
+The program is a constant library (``probe.sh``) and one call for each question. Every word that
+comes from a question passes through :func:`_call`, the one place that quotes.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.resources import files
+
+from fleet.errors import UsageError
+from fleet.facts.request import (
+    TEXT_LIMIT,
+    CommandQuestion,
+    ContainerQuestion,
+    LaunchQuestion,
+    PathQuestion,
+    ProcessQuestion,
+    Read,
+    Request,
+)
+
+ANSWER = "fleet.answer/1"
+CONTAINER = "container"
+PUBLIC_FLAGS = ("--host", "--port", "--palace")
+SECRET_FLAGS = ("--token",)
+
+_LETTER = {Read.STAT: "s", Read.HASH: "h", Read.WHOLE: "w", Read.LIST: "l", Read.ENV: "e"}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NONCE = re.compile(r"[A-Za-z0-9_-]{4,128}")
+_SPECIAL = re.compile(r"([].[\\^$*+?(){}|])")
 
 
 def probe_script(request: Request) -> str:
     """Return a POSIX shell program that answers ``request``; it is read from the stdin of ``sh``.
 
+    Nothing runs before the program was read to its end, so a cut connection runs nothing.
+
     Raises:
         UsageError: the request asks for something that cannot be asked (a relative path, a name
             that is none).
     """
-    raise NotImplementedError
+    if not _NONCE.fullmatch(request.nonce):
+        raise UsageError("a nonce is 4 to 128 letters, digits, - and _")
+    calls = "\n".join(_calls(request))
+    return f"{_library()}\nmain() {{\n{calls}\n}}\nmain </dev/null\nexit 0\n"
+
+
+def _calls(request: Request) -> Iterator[str]:
+    yield _call(
+        "answer_begin", request.nonce, str(request.seconds), " ".join(sorted(request.known))
+    )
+    for number, path in enumerate(request.paths):
+        yield _path(f"p{number}", path)
+    for number, launch in enumerate(request.launches):
+        yield from _launch(f"l{number}", launch)
+    yield "answer_paths"
+    for number, process in enumerate(request.processes):
+        yield _process(f"r{number}", process)
+    if request.listeners:
+        yield "ask_listeners"
+    if request.interfaces:
+        yield "ask_interfaces"
+    for number, container in enumerate(request.containers):
+        yield _containers(f"c{number}", container)
+    yield "answer_end"
+
+
+def _call(function: str, *words: str) -> str:
+    for word in words:
+        if "\0" in word:
+            raise UsageError("a path, name or word holds a NUL character", where=repr(word))
+    return " ".join((function, *map(shlex.quote, words)))
+
+
+def _path(key: str, question: PathQuestion) -> str:
+    path = question.path
+    if not (path.startswith(("/", "~/")) or path == "~"):
+        raise UsageError("a path on a target is absolute or begins with ~/", where=repr(path))
+    letter = _LETTER[question.read]
+    return _call("ask_path", key, letter, str(question.limit), path, _names(question.public))
+
+
+def _launch(key: str, question: LaunchQuestion) -> Iterator[str]:
+    words = [] if question.launch == CONTAINER else _shell_words(question.launch)
+    yield _call("ask_launch", key, _names(question.public), _names(question.secret), *words)
+    for number, command in enumerate(question.commands):
+        yield _command(f"{key}.{number}", command)
+
+
+def _shell_words(launch: str) -> list[str]:
+    try:
+        words = shlex.split(launch)
+    except ValueError as error:
+        raise UsageError(f"a way of launching is not quoted right: {error}", where=launch) from None
+    if not words:
+        raise UsageError("a way of launching is empty", hint="for example `bash -lc`")
+    return words
+
+
+def _command(key: str, question: CommandQuestion) -> str:
+    if not question.name or "/" in question.name:
+        raise UsageError("a command is a name without a slash", where=repr(question.name))
+    manifest = "1" if question.manifest else "0"
+    letter = _LETTER[question.read]
+    return _call("ask_command", key, question.name, letter, str(TEXT_LIMIT), manifest)
+
+
+def _process(key: str, question: ProcessQuestion) -> str:
+    if not question.words or not all(question.words):
+        raise UsageError("a process is looked for by at least one word", where=question.name)
+    longest = _SPECIAL.sub(r"\\\1", max(question.words, key=len))
+    return _call(
+        "ask_process",
+        key,
+        f"(^|[/.]){longest}$",
+        _lines(question.words),
+        _lines(question.public),
+        _lines(question.secret),
+        _lines(_valid(question.variables)),
+        _lines(_valid(question.secret_variables)),
+    )
+
+
+def _containers(key: str, question: ContainerQuestion) -> str:
+    return _call(
+        "ask_containers",
+        key,
+        question.project,
+        _lines(PUBLIC_FLAGS),
+        _lines(SECRET_FLAGS),
+        _names(question.public),
+        _names(question.secret),
+    )
+
+
+def _lines(words: Iterable[str]) -> str:
+    words = tuple(words)
+    if any("\n" in word for word in words):
+        raise UsageError("a word or flag of a process holds a line feed", where=repr(words))
+    return "\n".join(words)
+
+
+def _names(names: Iterable[str]) -> str:
+    return " ".join(_valid(names))
+
+
+def _valid(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise UsageError("not the name of a variable", where=repr(name))
+        yield name
+
+
+@cache
+def _library() -> str:
+    return files("fleet.facts").joinpath("probe.sh").read_text("utf-8")

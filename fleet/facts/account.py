@@ -1,0 +1,69 @@
+"""Whose home a container's or an image's ``~`` is: told by its own configuration and passwd."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+_HOME_FIELD = 5
+_UID = re.compile(r"[0-9]{1,10}")
+
+
+class Account(NamedTuple):
+    """Who a container runs as, and the rule that gave the home."""
+
+    home: str
+    user: str
+    uid: int | None
+    rule: str
+
+
+def home_of(user: str, env: Mapping[str, str], passwd: str) -> Account:
+    """Tell a container's user and home from its configuration and its own passwd.
+
+    The engines' rule: digits are a uid, anything else a name, nothing is root; ``HOME`` from the
+    environment wins where it is set and not empty; a uid that passwd does not know lives in ``/``.
+
+    Args:
+        user: ``Config.User``, with or without a group.
+        env: ``Config.Env``.
+        passwd: the content of the image's ``/etc/passwd``.
+    """
+    asked = user.partition(":")[0] or "0"
+    uid = int(asked) if _UID.fullmatch(asked) else None
+    line = next((a for a in _accounts(passwd) if uid in (None, a.uid) and _named(a, asked)), None)
+    name = line.user if line else ("root" if uid == 0 else "" if uid is not None else asked)
+    found = uid if line is None else line.uid
+    if env.get("HOME"):
+        return Account(posixpath.join("/", env["HOME"]), name, found, "HOME in the environment")
+    if line is None:
+        unknown = "its passwd does not know the user"
+        return Account(
+            "/", name, found, f"{unknown} {asked}" if uid is None else f"{unknown}'s uid"
+        )
+    return Account(posixpath.join("/", line.home), name, found, f"its passwd, user {name}")
+
+
+def owners_of(passwd: str) -> dict[int, str]:
+    """Return user names by uid; the first line of a uid counts."""
+    names: dict[int, str] = {}
+    for account in _accounts(passwd):
+        names.setdefault(account.uid, account.user)
+    return names
+
+
+class _Line(NamedTuple):
+    user: str
+    uid: int
+    home: str
+
+
+def _accounts(passwd: str) -> Iterator[_Line]:
+    for line in passwd.split("\n"):
+        fields = line.strip().split(":")
+        if len(fields) > _HOME_FIELD and _UID.fullmatch(fields[2]):
+            yield _Line(fields[0], int(fields[2]), fields[_HOME_FIELD])
+
+
+def _named(line: _Line, asked: str) -> bool:
+    return bool(_UID.fullmatch(asked)) or line.user == asked

@@ -1,0 +1,229 @@
+"""Paths, commands and launching shells, from the records of an answer."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypeVar, get_args
+
+from fleet.facts.frames import Answer, Record
+from fleet.facts.model import (
+    CommandFact,
+    Entry,
+    EnvFile,
+    EnvLine,
+    EnvValue,
+    Hop,
+    LaunchFact,
+    PathFact,
+    State,
+)
+from fleet.facts.request import LaunchQuestion, PathQuestion, Read, Request
+
+CHANGED = "it changed while it was read"
+
+Choice = TypeVar("Choice", bound=str)
+FileKind = Literal["file", "directory", "other"]
+EntryKind = Literal["file", "directory", "link", "other"]
+LaunchState = Literal["ok", "missing", "timeout", "failed", "unsupported"]
+FILE_KINDS: tuple[FileKind, ...] = get_args(FileKind)
+ENTRY_KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
+LAUNCH_STATES: tuple[LaunchState, ...] = get_args(LaunchState)
+PERMISSIONS = 0o7777
+
+
+def one_of(record: Record, index: int, choices: tuple[Choice, ...]) -> Choice:
+    """Return a field that must be one of ``choices``."""
+    text = record.text(index)
+    for choice in choices:
+        if choice == text:
+            return choice
+    raise record.wrong("a field is none of the words agreed on")
+
+
+def take_variables(answer: Answer, key: str, public: Mapping[str, bool]) -> dict[str, EnvValue]:
+    """Return the variables told under one key; ``public`` says of each name asked for if it is."""
+    variables: dict[str, EnvValue] = {}
+    for record in answer.many("var", key):
+        name, how = record.text(1), one_of(record, 2, ("public", "secret", "unset"))
+        if name not in public or (how == "public" and not public[name]):
+            raise record.wrong("a variable was not asked for")
+        variables[name] = _variable(record, how)
+    return variables
+
+
+def _variable(record: Record, how: str) -> EnvValue:
+    if how == "unset":
+        return EnvValue(set=False)
+    if how == "public":
+        raw = record.raw(3) or b""
+        return EnvValue(set=True, length=len(raw), value=raw.decode("utf-8", "backslashreplace"))
+    return EnvValue(set=True, length=record.number(3) or 0, digest=record.digest(4))
+
+
+class PathReader:
+    """Reads what became of paths; ``contents`` fills with the bytes that were sent for them."""
+
+    def __init__(self, answer: Answer, request: Request) -> None:
+        self.contents: dict[str, bytes] = {}
+        self._answer = answer
+        self._known = request.known
+        self._sent: dict[str, bytes | None] = {}
+        for record in answer.many("data"):
+            self._take_content(record)
+
+    def _take_content(self, record: Record) -> None:
+        name, held = record.digest(0), record.raw(1) or b""
+        if name is None or name in self._sent or name in self._known:
+            raise record.wrong("a content was not to be sent")
+        self._sent[name] = held if hashlib.sha256(held).hexdigest() == name else None
+
+    def questions(self, questions: Iterable[PathQuestion]) -> dict[str, PathFact]:
+        """Return the facts of all paths; a path that was asked twice has one fact of both."""
+        facts: dict[str, PathFact] = {}
+        for number, question in enumerate(questions):
+            fact = self.path(f"p{number}", question.read, question.path)
+            held = facts.get(question.path)
+            facts[question.path] = fact if held is None else _merged(held, fact)
+        return facts
+
+    def path(self, key: str, read: Read, path: str | None = None) -> PathFact:
+        """Return what became of one path; without ``path`` the target says which one it was."""
+        record = self._answer.one("path", key)
+        hops = self._answer.many("hop", key)
+        fact = PathFact(
+            path=record.text(3) if path is None else path,
+            absolute=record.text(3),
+            state=State(one_of(record, 1, tuple(state.value for state in State))),
+            link=record.flag(2),
+            hops=tuple(Hop(path=hop.text(1), target=hop.text(2)) for hop in hops),
+            final=record.maybe(4),
+            at=record.maybe(5),
+            why=record.maybe(6),
+        )
+        if fact.final is None:
+            if fact.state is State.PRESENT:
+                raise record.wrong("what is present lies nowhere")
+            return fact
+        if fact.state not in (State.PRESENT, State.UNREADABLE):
+            raise record.wrong("what is not there lies somewhere")
+        fact = self._whole(key, read, self._noted(key, self._stat(key, fact)))
+        if fact.state is State.PRESENT and fact.why is None and not _answers(fact, read):
+            raise record.wrong("what was to be read is missing, and nothing says why,")
+        return fact
+
+    def _stat(self, key: str, fact: PathFact) -> PathFact:
+        record = self._answer.one("stat", key)
+        mode = record.number(2, 8)
+        return fact.model_copy(
+            update={
+                "kind": one_of(record, 1, FILE_KINDS),
+                "mode": None if mode is None else mode & PERMISSIONS,
+                "uid": record.number(3),
+                "size": record.number(4),
+                "mtime": record.number(5),
+                "owner": record.maybe(6),
+            }
+        )
+
+    def _noted(self, key: str, fact: PathFact) -> PathFact:
+        record = self._answer.maybe("note", key)
+        if record is None:
+            return fact
+        state = State(one_of(record, 1, ("present", "unreadable", "unsupported")))
+        at = None if state is State.PRESENT else fact.final
+        return fact.model_copy(update={"state": state, "at": at, "why": record.text(2)})
+
+    def _whole(self, key: str, read: Read, fact: PathFact) -> PathFact:
+        if read is Read.LIST:
+            return fact.model_copy(update={"entries": self._entries(key)})
+        if read is Read.ENV:
+            return fact.model_copy(update={"env": self._env(key)})
+        record = self._answer.maybe("sum", key)
+        sha256 = record.digest(1) if record else None
+        if sha256 is None:
+            return fact
+        if read is Read.WHOLE and sha256 not in self._known:
+            content = self._sent.get(sha256)
+            if content is None:
+                changed = {"state": State.UNREADABLE, "at": fact.final, "why": CHANGED}
+                return fact.model_copy(update=changed)
+            self.contents[sha256] = content
+        return fact.model_copy(update={"sha256": sha256})
+
+    def _entries(self, key: str) -> tuple[Entry, ...] | None:
+        entries = tuple(
+            Entry(
+                kind=one_of(record, 1, ENTRY_KINDS),
+                dangling=record.flag(2),
+                name=record.text(3),
+                target=record.maybe(4),
+            )
+            for record in self._answer.many("entry", key)
+        )
+        return entries if self._answer.maybe("entries", key) else None
+
+    def _env(self, key: str) -> EnvFile | None:
+        lines = tuple(
+            EnvLine(
+                number=record.number(1) or 0,
+                masked=record.flag(2),
+                text=record.text(3),
+                raw=record.digest(4),
+                unquoted=record.digest(5),
+                trimmed=record.digest(6),
+            )
+            for record in self._answer.many("line", key)
+        )
+        record = self._answer.maybe("env", key)
+        if record is None:
+            return None
+        return EnvFile(
+            lines=lines,
+            bom=record.flag(1),
+            encrypted="git-crypt" if record.maybe(2) == "git-crypt" else None,
+            binary=record.flag(3),
+            truncated=record.flag(4),
+        )
+
+    def launch(self, key: str, question: LaunchQuestion) -> LaunchFact:
+        """Return what a way of launching exports."""
+        record = self._answer.one("launch", key)
+        state = one_of(record, 1, LAUNCH_STATES)
+        if state != "ok":
+            return LaunchFact(launch=question.launch, state=state, why=record.maybe(2))
+        names = dict.fromkeys(question.secret, False) | dict.fromkeys(question.public, True)
+        return LaunchFact(
+            launch=question.launch,
+            state=state,
+            variables=take_variables(self._answer, key, names),
+            commands={
+                command.name: self._command(f"{key}.{number}", command.name, command.read)
+                for number, command in enumerate(question.commands)
+            },
+        )
+
+    def _command(self, key: str, name: str, read: Read) -> CommandFact:
+        if not self._answer.one("command", key).flag(1):
+            return CommandFact(name=name)
+        has_manifest = self._answer.has("path", f"{key}.manifest")
+        return CommandFact(
+            name=name,
+            file=self.path(f"{key}.file", read),
+            manifest=self.path(f"{key}.manifest", Read.WHOLE) if has_manifest else None,
+        )
+
+
+def _answers(fact: PathFact, read: Read) -> bool:
+    if read is Read.LIST:
+        return fact.kind != "directory" or fact.entries is not None
+    if fact.kind != "file" or read is Read.STAT:
+        return True
+    return fact.env is not None if read is Read.ENV else fact.sha256 is not None
+
+
+def _merged(one: PathFact, other: PathFact) -> PathFact:
+    worse = other if one.state is State.PRESENT else one
+    read = {
+        name: getattr(one, name) if getattr(one, name) is not None else getattr(other, name)
+        for name in ("sha256", "entries", "env")
+    }
+    return worse.model_copy(update=read)

@@ -1,0 +1,394 @@
+r"""A file system read without running anything on it: the probe's answers, from data.
+
+A :class:`Tree` answers about physical paths only; everything that follows links is here, so an
+image's layers, an unpacked root and an engine's archives are all read by one set of rules:
+
+* Links are followed one at a time as the kernel does, ``..`` physically, absolute hops from the
+  tree's root, which nothing leaves. More than 40 hops, or the same link met twice with the same
+  way still to go, is a loop.
+* ``absent`` means that a name that was asked for is missing; ``dangling`` that a name that a link
+  told is missing. ``at`` is the missing component, the looping link, or what cannot be read.
+* Content larger than the question's limit is not read: the fact is ``present``, ``why`` says so.
+* The content of an env file does not travel, and neither does its plain hash.
+* Names that are not UTF-8 are shown with ``\xNN`` in place of the bytes.
+"""
+
+import hashlib
+import posixpath
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+from fleet.facts.envfile import read_env_file
+from fleet.facts.model import CommandFact, Entry, EnvFile, Hop, PathFact, State
+from fleet.facts.request import CommandQuestion, PathQuestion, Read, Request
+
+MAX_HOPS = 40
+MAX_ENTRIES = 2_000
+SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_MANIFEST = "package.json"
+_OF_FILES = (Read.HASH, Read.WHOLE, Read.ENV)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What is at a physical path, the link itself where it is one.
+
+    Attributes:
+        mode: permission bits.
+        mtime: seconds since 1970.
+        target: what a link says, as it says it.
+    """
+
+    kind: Literal["file", "directory", "link", "other"]
+    mode: int = 0o755
+    uid: int = 0
+    gid: int = 0
+    size: int = 0
+    mtime: int = 0
+    target: str = ""
+
+
+class Unreadable(Exception):
+    """Something is there, or may be, and cannot be seen.
+
+    Attributes:
+        component: the path at which reading stopped.
+        why: the reason in one line.
+    """
+
+    def __init__(self, component: str, why: str) -> None:
+        self.component = component
+        self.why = why
+        super().__init__(f"{component}: {why}")
+
+
+class Tree(Protocol):
+    """A root and what is under it, by absolute physical paths (no parent is a link).
+
+    Names that are not UTF-8 hold surrogate escapes. Every method may raise :class:`Unreadable`.
+    """
+
+    def lstat(self, path: str) -> Node | None:
+        """Return what is at ``path``, not following it; None when nothing is."""
+        ...
+
+    def listdir(self, path: str) -> Sequence[str]:
+        """Return the names in a directory, in any order."""
+        ...
+
+    def read(self, path: str, limit: int) -> bytes:
+        """Return a file's content; a file of more than ``limit`` bytes is Unreadable."""
+        ...
+
+    def prefetch(self, paths: Collection[str]) -> None:
+        """Hear which files will be read next, where fetching them together is cheaper."""
+        ...
+
+
+class Walk(NamedTuple):
+    """Where a path leads.
+
+    Attributes:
+        link: whether the last component that was asked for is a link.
+        final: the physical path it ends at; None for every state but ``present``.
+    """
+
+    state: State
+    hops: tuple[Hop, ...] = ()
+    link: bool = False
+    final: str | None = None
+    node: Node | None = None
+    at: str | None = None
+    why: str | None = None
+
+
+class _Step(NamedTuple):
+    name: str
+    told: bool  # by a link
+
+
+class _Walker:
+    """One walk; lives for one call of :func:`resolve`."""
+
+    def __init__(self, tree: Tree, path: str) -> None:
+        self.tree = tree
+        self.pending = _steps(path, told=False)
+        self.hops: list[Hop] = []
+        self.link = False
+        self.met: set[tuple[str, tuple[_Step, ...]]] = set()
+
+    def walk(self) -> Walk:
+        here, step = "/", _Step("", told=False)
+        node = self.tree.lstat(here)
+        while self.pending:
+            if node is None or node.kind != "directory":
+                return self._ended(State.ABSENT, here, step, "it is not a folder")
+            step = self.pending.pop()
+            here, node = self._enter(here, node, step)
+            if node is None:
+                return self._ended(State.ABSENT, here, step, None)
+            if node.kind == "link":
+                if self._met_before(here):
+                    return self._ended(State.LOOP, here, step, None)
+                if len(self.hops) >= MAX_HOPS:
+                    return self._ended(State.LOOP, here, step, f"more than {MAX_HOPS} links")
+                self._follow(here, node.target, step)
+                if not node.target:
+                    return self._ended(State.DANGLING, here, step, "the link says nothing")
+                here = "/" if node.target.startswith("/") else posixpath.dirname(here)
+                node = self.tree.lstat(here)
+        return Walk(State.PRESENT, tuple(self.hops), self.link, here, node)
+
+    def _enter(self, here: str, node: Node, step: _Step) -> tuple[str, Node | None]:
+        if step.name == ".":
+            return here, node
+        if step.name == "..":
+            here = posixpath.dirname(here)
+            return here, self.tree.lstat(here)
+        here = posixpath.join(here, step.name)
+        return here, self.tree.lstat(here)
+
+    def _met_before(self, where: str) -> bool:
+        mark = (where, tuple(self.pending))
+        known = mark in self.met
+        self.met.add(mark)
+        return known
+
+    def _follow(self, where: str, target: str, step: _Step) -> None:
+        self.hops.append(Hop(path=shown(where), target=shown(target)))
+        self.link = self.link or not (step.told or self._more_is_asked())
+        self.pending += _steps(target, told=True)
+
+    def _more_is_asked(self) -> bool:
+        return any(not step.told and step.name != "." for step in self.pending)
+
+    def _ended(self, state: State, at: str, step: _Step, why: str | None) -> Walk:
+        if state is State.ABSENT and step.told:
+            state = State.DANGLING
+        return Walk(state, tuple(self.hops), self.link, at=shown(at), why=why)
+
+
+def resolve(tree: Tree, path: str) -> Walk:
+    """Follow an absolute path to its end, inside the tree's root."""
+    walker = _Walker(tree, path)
+    try:
+        return walker.walk()
+    except Unreadable as error:
+        return Walk(
+            State.UNREADABLE,
+            tuple(walker.hops),
+            walker.link,
+            at=shown(error.component),
+            why=error.why,
+        )
+
+
+def _steps(path: str, *, told: bool) -> list[_Step]:
+    names = [name for name in path.split("/") if name]
+    if path.endswith("/"):
+        names.append(".")
+    return [_Step(name, told) for name in reversed(names)]
+
+
+def shown(text: str) -> str:
+    r"""Return a name as text that every encoder takes: bytes that are no UTF-8 as ``\xNN``."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A path's fact without content yet, and where the content is."""
+
+    question: PathQuestion
+    walk: Walk
+    fact: PathFact
+
+    def file(self) -> str | None:
+        node = self.walk.node
+        if node is None or node.kind != "file" or node.size > self.question.limit:
+            return None
+        return self.walk.final if self.question.read in _OF_FILES else None
+
+
+@dataclass(slots=True)
+class TreeReader:
+    """Answers the questions of one request from one tree.
+
+    Attributes:
+        nonce: keys the digests of an env file's values.
+        home: what ``~`` stands for.
+        owners: user names by uid, as the tree's own passwd tells them.
+        known: hashes of contents that need not be sent.
+        contents: bytes by sha256, filled while answering.
+    """
+
+    tree: Tree
+    nonce: str
+    home: str
+    owners: Mapping[int, str] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
+    contents: dict[str, bytes] = field(default_factory=dict)
+
+    def paths(self, questions: Sequence[PathQuestion]) -> dict[str, PathFact]:
+        """Answer path questions, by the path as it was asked for."""
+        drafts = [self._draft(question) for question in questions]
+        self.tree.prefetch([file for draft in drafts if (file := draft.file())])
+        return {draft.question.path: self._filled(draft) for draft in drafts}
+
+    def commands(
+        self, questions: Sequence[CommandQuestion], *, search: str, uid: int | None, folder: str
+    ) -> dict[str, CommandFact]:
+        """Look programs up on a PATH, as a shell of user ``uid`` in ``folder`` would."""
+        found = {q.name: self._find(q, search, uid, folder) for q in questions}
+        manifests = {
+            q.name: self._manifest(draft)
+            for q in questions
+            if q.manifest and (draft := found[q.name])
+        }
+        drafts = [draft for draft in (*found.values(), *manifests.values()) if draft]
+        self.tree.prefetch([file for draft in drafts if (file := draft.file())])
+        return {
+            name: CommandFact(
+                name=name,
+                file=self._filled(draft) if draft else None,
+                manifest=self._filled(manifest) if (manifest := manifests.get(name)) else None,
+            )
+            for name, draft in found.items()
+        }
+
+    def _draft(self, question: PathQuestion) -> _Draft:
+        absolute = expand(question.path, self.home)
+        if not absolute.startswith("/"):
+            why = "a relative path leads nowhere here"
+            walk = Walk(State.UNSUPPORTED, at=absolute, why=why)
+        else:
+            walk = resolve(self.tree, absolute)
+        fact = PathFact(
+            path=question.path,
+            absolute=absolute,
+            state=walk.state,
+            link=walk.link,
+            hops=walk.hops,
+            final=shown(walk.final) if walk.final else None,
+            at=walk.at,
+            why=walk.why,
+        )
+        if walk.node:
+            fact = fact.model_copy(update=_metadata(walk.node, self.owners))
+        return _Draft(question, walk, fact)
+
+    def _filled(self, draft: _Draft) -> PathFact:
+        node, final = draft.walk.node, draft.walk.final
+        if node is None or final is None:
+            return draft.fact
+        try:
+            if node.kind == "file" and draft.question.read in _OF_FILES:
+                return draft.fact.model_copy(update=self._content(draft.question, node, final))
+            if node.kind == "directory" and draft.question.read is Read.LIST:
+                return draft.fact.model_copy(update=self._entries(final))
+        except Unreadable as error:
+            update = {"state": State.UNREADABLE, "at": shown(error.component), "why": error.why}
+            return draft.fact.model_copy(update=update)
+        return draft.fact
+
+    def _content(self, question: PathQuestion, node: Node, final: str) -> dict[str, object]:
+        if node.size > question.limit:
+            env = {"env": EnvFile(truncated=True)} if question.read is Read.ENV else {}
+            return {"why": f"larger than {question.limit} bytes: not read", **env}
+        content = self.tree.read(final, question.limit)
+        if question.read is Read.ENV:
+            return {"env": read_env_file(content, nonce=self.nonce, public=question.public)}
+        digest = hashlib.sha256(content).hexdigest()
+        if question.read is not Read.HASH and digest not in self.known:
+            self.contents[digest] = content
+        return {"sha256": digest}
+
+    def _entries(self, folder: str) -> dict[str, object]:
+        names = sorted(self.tree.listdir(folder))
+        entries = [self._entry(folder, name) for name in names[:MAX_ENTRIES]]
+        cut = {"why": f"more than {MAX_ENTRIES} entries: the rest was not read"}
+        return {
+            "entries": tuple(entry for entry in entries if entry),
+            **(cut if len(names) > MAX_ENTRIES else {}),
+        }
+
+    def _entry(self, folder: str, name: str) -> Entry | None:
+        path = posixpath.join(folder, name)
+        node = self.tree.lstat(path)
+        if node is None:
+            return None
+        if node.kind != "link":
+            return Entry(name=shown(name), kind=node.kind)
+        dangling = resolve(self.tree, path).state is not State.PRESENT
+        target = shown(node.target)
+        return Entry(name=shown(name), kind="link", target=target, dangling=dangling)
+
+    def _find(
+        self, question: CommandQuestion, search: str, uid: int | None, folder: str
+    ) -> _Draft | None:
+        hidden = None
+        for place in _places(question.name, search):
+            path = posixpath.join("/", folder, place)
+            draft = self._draft(PathQuestion(path, question.read))
+            node = draft.walk.node
+            if node and node.kind == "file" and _may_run(node, uid):
+                return draft
+            if draft.walk.state is State.UNREADABLE:
+                hidden = hidden or draft
+        return hidden
+
+    def _manifest(self, draft: _Draft) -> _Draft | None:
+        folder = posixpath.dirname(draft.walk.final or "/")
+        while True:
+            path = posixpath.join(folder, _MANIFEST)
+            above = self._draft(PathQuestion(path, Read.WHOLE))
+            if above.walk.state is not State.ABSENT:
+                return above
+            if folder == "/":
+                return None
+            folder = posixpath.dirname(folder)
+
+
+class TreeAnswer(NamedTuple):
+    """Facts about paths, and the bytes they name by sha256."""
+
+    paths: dict[str, PathFact]
+    contents: dict[str, bytes]
+
+
+def paths_from_tree(
+    tree: Tree, request: Request, *, home: str, owners: Mapping[int, str] | None = None
+) -> TreeAnswer:
+    """Answer a request's path questions from a tree, as the probe would on the same files."""
+    reader = TreeReader(tree, request.nonce, home, owners or {}, request.known)
+    return TreeAnswer(reader.paths(request.paths), reader.contents)
+
+
+def expand(path: str, home: str) -> str:
+    """Fill the home in for a leading ``~``."""
+    if path == "~" or path.startswith("~/"):
+        return (home.rstrip("/") + path[1:]) or "/"
+    return path
+
+
+def _metadata(node: Node, owners: Mapping[int, str]) -> dict[str, object]:
+    return {
+        "kind": node.kind,
+        "mode": node.mode,
+        "uid": node.uid,
+        "owner": owners.get(node.uid),
+        "size": node.size,
+        "mtime": node.mtime,
+    }
+
+
+def _places(name: str, search: str) -> list[str]:
+    folders = search.split(":") if search else []
+    return [posixpath.join(folder or ".", name) for folder in folders]
+
+
+def _may_run(node: Node, uid: int | None) -> bool:
+    if uid == 0 or uid is None:
+        return bool(node.mode & 0o111)
+    return bool(node.mode & (0o100 if node.uid == uid else 0o011))

@@ -1,0 +1,248 @@
+"""The probe follows paths hop by hop, under every shell and set of tools."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from support.probing import NOBODY, NONCE, Shell, build_case, need_root
+
+from fleet.facts.model import Hop, State
+from fleet.facts.request import PathQuestion, Read, Request
+
+BRIDGE = "root/.pi/agent/extensions/mempalace.ts"
+ODD_NAMES = ["a b", "it's", 'say "so"', "two\nlines", "-n", "end\n", "été", "$HOME `id` \\", "#x"]
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a03_chain_of_relative_and_absolute_links(shell: Shell, tmp_path: Path) -> None:
+    root = build_case("A03", tmp_path / "r")
+    question = PathQuestion(str(root / BRIDGE), Read.WHOLE)
+    facts = shell.facts(Request(NONCE, paths=(question,)))
+    fact = facts.paths[question.path]
+    folder = str((root / BRIDGE).parent)
+    assert fact.state is State.PRESENT
+    assert fact.link
+    assert fact.hops == (
+        Hop(path=f"{folder}/mempalace.ts", target="abs.ts"),
+        Hop(path=f"{folder}/abs.ts", target=f"{root}/opt/toolkit/mempalace.ts"),
+    )
+    assert fact.final == f"{root}/opt/toolkit/mempalace.ts"
+    assert facts.content(fact) == Path(fact.final).read_bytes()
+
+
+def test_a04_loop(shell: Shell, tmp_path: Path) -> None:
+    root = build_case("A04", tmp_path / "r")
+    fact = shell.path_fact(root / BRIDGE, Read.WHOLE)
+    assert fact.state is State.LOOP
+    assert fact.at == str(root / BRIDGE)
+    assert len(fact.hops) == 1
+    assert fact.final is None
+
+
+def test_loops_of_two_and_loops_that_grow(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    (tmp_path / "grows").symlink_to("grows/x")
+    assert shell.path_fact(tmp_path / "one").state is State.LOOP
+    grown = shell.path_fact(tmp_path / "grows")
+    assert grown.state is State.LOOP
+    assert len(grown.hops) == 40
+
+
+def test_a05_other_checkout_is_told_as_it_is(shell: Shell, tmp_path: Path) -> None:
+    root = build_case("A05", tmp_path / "r", "old")
+    fact = shell.path_fact(root / BRIDGE, Read.HASH)
+    assert fact.final == f"{root}/home/u/src/toolkit/mempalace.ts"
+    assert fact.sha256 == digest(root / "home/u/src/toolkit/mempalace.ts")
+    assert fact.sha256 != digest(root / "opt/toolkit/mempalace.ts")
+
+
+def test_a08_regular_file_is_no_link(shell: Shell, tmp_path: Path) -> None:
+    root = build_case("A08", tmp_path / "r")
+    fact = shell.path_fact(root / BRIDGE, Read.HASH)
+    assert (fact.state, fact.link, fact.hops, fact.kind) == (State.PRESENT, False, (), "file")
+
+
+def test_a16_link_in_a_parent_is_reported(shell: Shell, tmp_path: Path) -> None:
+    root = build_case("A16", tmp_path / "r")
+    fact = shell.path_fact(root / "root/.pi/agent/extensions/user.ts", Read.HASH)
+    assert fact.hops == (
+        Hop(path=f"{root}/root/.pi/agent/extensions", target="../../dots/pi/extensions"),
+    )
+    assert not fact.link
+    assert fact.final == f"{root}/root/dots/pi/extensions/user.ts"
+    absent = shell.path_fact(root / BRIDGE)
+    assert absent.state is State.ABSENT
+    assert absent.at == f"{root}/root/dots/pi/extensions/mempalace.ts"
+
+
+def test_dangling_names_the_missing_component(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("gone/deep/file.ts")
+    fact = shell.path_fact(tmp_path / "link", Read.WHOLE)
+    assert fact.state is State.DANGLING
+    assert fact.link
+    assert fact.at == str(tmp_path / "gone")
+    assert fact.final is None
+    assert shell.path_fact(tmp_path / "nothing").state is State.ABSENT
+
+
+def test_a_link_through_a_file_is_dangling(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("file/x")
+    (tmp_path / "slash").symlink_to("file/")
+    for name in ("link", "slash"):
+        fact = shell.path_fact(tmp_path / name)
+        assert (fact.state, fact.at) == (State.DANGLING, str(tmp_path / "file"))
+        assert fact.why == "it is not a folder"
+    assert shell.path_fact(tmp_path / "file/x").state is State.ABSENT
+
+
+def test_dots_and_slashes(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "d/e").mkdir(parents=True)
+    (tmp_path / "f").write_text("x")
+    (tmp_path / "to").symlink_to("d/e")
+    fact = shell.path_fact(f"{tmp_path}//./to/..//../f", Read.HASH)
+    assert fact.final == str(tmp_path / "f")
+    assert shell.path_fact("/").final == "/"
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_odd_names(shell: Shell, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x")
+    (tmp_path / f"to {name}").symlink_to(name)
+    question = PathQuestion(str(tmp_path / f"to {name}"), Read.WHOLE)
+    listing = PathQuestion(str(tmp_path), Read.LIST)
+    facts = shell.facts(Request(NONCE, paths=(question, listing)))
+    fact = facts.paths[question.path]
+    assert fact.state is State.PRESENT
+    assert fact.hops == (Hop(path=question.path, target=name),)
+    assert fact.final == str(tmp_path / name)
+    assert fact.size == 1
+    assert facts.content(fact) == b"x"
+    entries = facts.paths[listing.path].entries or ()
+    assert {(e.name, e.kind, e.target) for e in entries} == {
+        (name, "file", None),
+        (f"to {name}", "link", name),
+    }
+
+
+def test_bytes_that_are_no_utf8(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("x\udcff")
+    fact = shell.path_fact(tmp_path / "link")
+    assert fact.state is State.DANGLING
+    assert fact.hops[0].target == "x\\xff"
+
+
+def test_stat(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    file.write_bytes(b"12345")
+    file.chmod(0o6751)
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    fact = shell.path_fact(file)
+    assert fact.kind == "file"
+    assert fact.mode == 0o6751
+    assert fact.size == 5
+    assert fact.mtime == 1_700_000_000
+    assert fact.uid == os.getuid()
+    assert fact.owner == file.owner()
+    assert fact.sha256 is None
+    tmp_path.chmod(0o1777)
+    assert shell.path_fact(tmp_path).mode == 0o1777
+    assert shell.path_fact("/dev/null").kind == "other"
+
+
+def test_many_paths_keep_their_own_answers(shell: Shell, tmp_path: Path) -> None:
+    files = [tmp_path / f"f{number}" for number in range(130)]
+    for number, file in enumerate(files):
+        file.write_text(str(number))
+    request = Request(NONCE, paths=tuple(PathQuestion(str(f), Read.WHOLE) for f in files))
+    facts = shell.facts(request)
+    for number, file in enumerate(files):
+        assert facts.content(facts.paths[str(file)]) == str(number).encode()
+
+
+def test_content_travels_once_and_never_when_known(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(bytes(range(256)))
+    (tmp_path / "b").write_bytes(bytes(range(256)))
+    (tmp_path / "empty").write_bytes(b"")
+    paths = tuple(PathQuestion(str(tmp_path / n), Read.WHOLE) for n in ("a", "b", "empty"))
+    facts = shell.facts(Request(NONCE, paths=paths))
+    assert facts.paths[paths[0].path].sha256 == facts.paths[paths[1].path].sha256
+    assert sorted(facts.contents.values()) == [b"", bytes(range(256))]
+    again = shell.facts(Request(NONCE, paths=paths, known=frozenset(facts.contents)))
+    assert again.contents == {}
+    assert again.paths == facts.paths
+
+
+def test_large_content_is_not_read_and_says_so(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x" * 11)
+    question = PathQuestion(str(tmp_path / "f"), Read.WHOLE, limit=10)
+    fact = shell.facts(Request(NONCE, paths=(question,))).paths[question.path]
+    assert fact.state is State.PRESENT
+    assert fact.size == 11
+    assert fact.sha256 is None
+    assert fact.why == "larger than 10 bytes: not read"
+
+
+def test_list(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("x")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "gone.ts").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    entries = shell.path_fact(tmp_path, Read.LIST).entries or ()
+    assert {(e.name, e.kind, e.target, e.dangling) for e in entries} == {
+        (".gitignore", "file", None, False),
+        ("sub", "directory", None, False),
+        ("gone.ts", "link", "nowhere", True),
+        ("pipe", "other", None, False),
+    }
+    assert shell.path_fact(tmp_path / "sub", Read.LIST).entries == ()
+
+
+def test_list_is_bounded(dash: Shell, tmp_path: Path) -> None:
+    for number in range(2005):
+        (tmp_path / str(number)).touch()
+    fact = dash.path_fact(tmp_path, Read.LIST)
+    assert len(fact.entries or ()) == 2000
+    assert "2000" in (fact.why or "")
+
+
+def test_f02_not_readable_is_not_absent(shell: Shell, open_folder: Path) -> None:
+    need_root()
+    root = build_case("F02", open_folder)
+    behind = shell.path_fact(root / "closed/f", Read.HASH, uid=NOBODY)
+    assert (behind.state, behind.at) == (State.UNREADABLE, str(root / "closed"))
+    assert "permission" in (behind.why or "")
+    file = shell.path_fact(root / "f", Read.HASH, uid=NOBODY)
+    assert (file.state, file.at, file.mode) == (State.UNREADABLE, str(root / "f"), 0o640)
+    assert file.sha256 is None
+    assert shell.path_fact(root / "f", Read.STAT, uid=NOBODY).state is State.PRESENT
+    folder_fact = shell.path_fact(root / "closed", Read.LIST, uid=NOBODY)
+    assert folder_fact.state is State.UNREADABLE
+    env = shell.path_fact(root / "f", Read.ENV, uid=NOBODY)
+    assert (env.state, env.env) == (State.UNREADABLE, None)
+
+
+def test_home(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("x")
+    request = Request(NONCE, paths=(PathQuestion("~/f", Read.HASH), PathQuestion("~")))
+    facts = shell.facts(request, home=tmp_path)
+    assert (facts.platform.home, facts.platform.rule) == (str(tmp_path), "HOME")
+    assert facts.paths["~/f"].absolute == str(tmp_path / "f")
+    assert facts.paths["~"].kind == "directory"
+    no_home = shell.facts(Request(NONCE), more={"HOME": ""})
+    assert no_home.platform.rule == "passwd"
+    assert no_home.platform.home == str(Path("~").expanduser())
+
+
+def test_one_path_asked_twice_has_one_fact_of_both(dash: Shell, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("A=1\n")
+    path = str(tmp_path / "f")
+    asked = (PathQuestion(path, Read.ENV, public=("A",)), PathQuestion(path, Read.WHOLE))
+    fact = dash.facts(Request(NONCE, paths=asked)).paths[path]
+    assert fact.env is not None
+    assert fact.sha256 == digest(tmp_path / "f")
