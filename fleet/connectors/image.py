@@ -1,0 +1,279 @@
+"""Images, read without starting them: from an engine, a layout, an archive or a root folder."""
+
+import os
+import platform as machine
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fleet.connectors.base import Outcome
+from fleet.connectors.deadline import Deadline
+from fleet.connectors.image_rootfs import RootTree
+from fleet.connectors.image_saved import saved_by_engine
+from fleet.connectors.oci.choose import Image, Wish, from_docker_archive, from_layout
+from fleet.connectors.oci.documents import Configuration
+from fleet.connectors.oci.layers import LayeredTree
+from fleet.connectors.oci.store import FolderStore, archive, unopened
+from fleet.connectors.oci.streams import Budget
+from fleet.errors import TargetError, Unreachable, Unsupported
+from fleet.facts.account import Account, home_of, owners_of
+from fleet.facts.environment import env_value
+from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
+from fleet.facts.request import TEXT_LIMIT, LaunchQuestion, Request
+from fleet.facts.tree import SEARCH, Tree, TreeReader, Unreadable, resolve
+from fleet.inventory.model import Scheme, Target
+from fleet.secrets import Secret
+from fleet.verifier.image_config import shown_labels
+
+MAX_BYTES = 32 * 1024**3
+CONTAINER = "container"
+NOT_RUNNING = "the image is not running"
+_PASSWD = "/etc/passwd"  # noqa: S105 - a path
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A file system that can be asked now, and the configuration it came with, if any."""
+
+    tree: Tree
+    configuration: Configuration | None = None
+    image: ImageFact | None = None
+    flaws: list[str] = field(default_factory=list)
+
+
+class ImageConnector:
+    """One image; nothing of it is run, unpacked or written.
+
+    Attributes:
+        connects: how often the image was opened.
+        round_trips: how often it was read.
+    """
+
+    def __init__(
+        self, target: Target, *, timeout: float = 300.0, max_bytes: int = MAX_BYTES
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            target: its address names the image; its variables may name the ``platform`` of a
+                multi-platform image (``linux/arm64``) and the ``user`` a container is started as.
+            timeout: the longest the reading may take, in seconds.
+            max_bytes: the most bytes its layers may unpack to.
+        """
+        self.connects = 0
+        self.round_trips = 0
+        self._target = target
+        self._timeout = timeout
+        self._max_bytes = max_bytes
+
+    def collect(self, request: Request) -> Facts:
+        """Answer the request from the image's files and configuration.
+
+        Raises:
+            Unreachable: no such image, or no such platform of it; or time ran out.
+            ProbeError: the image is damaged, forged or without end.
+            Unsupported: a layer is compressed in a way that cannot be read here.
+        """
+        self.connects += 1
+        budget = Budget(self._max_bytes, Deadline(self._timeout), str(self._target.address))
+        try:
+            with self._opened(request, budget) as opened:
+                self.round_trips += 1
+                return self._facts(request, opened)
+        except TargetError:
+            raise
+        except OSError as error:
+            raise unopened(error, budget.where) from error
+
+    def apply(self, script: str, payload: Secret) -> Outcome:  # noqa: ARG002 - the contract's
+        """Refuse: an image is replaced, not changed.
+
+        Raises:
+            Unsupported: always.
+        """
+        raise self._unsupported("an image is rebuilt, not changed")
+
+    def open_tcp(self, host: str, port: int) -> socket.socket:  # noqa: ARG002 - the contract's
+        """Refuse: nothing runs that could connect.
+
+        Raises:
+            Unsupported: always.
+        """
+        raise self._unsupported(NOT_RUNNING)
+
+    def close(self) -> None:
+        """Do nothing: the image is let go as soon as it was read."""
+
+    def _unsupported(self, why: str) -> Unsupported:
+        return Unsupported(why, where=str(self._target.address))
+
+    @contextmanager
+    def _opened(self, request: Request, budget: Budget) -> Iterator[_Opened]:
+        address = self._target.address
+        path = Path(address.name).expanduser()
+        if address.scheme is Scheme.ROOTFS:
+            with closing(RootTree(path, budget.where)) as tree:
+                yield _Opened(tree)
+            return
+        wish = Wish(address.tag or "", self._text("platform"), _this_platform())
+        match address.scheme:
+            case Scheme.OCI:
+                yield _layered(from_layout(_folder(path, budget.where), wish), request, budget)
+            case Scheme.OCI_ARCHIVE:
+                with archive(path, budget) as store:
+                    yield _layered(from_layout(store, wish), request, budget)
+            case Scheme.DOCKER_ARCHIVE:
+                with archive(path, budget) as store:
+                    yield _layered(from_docker_archive(store, wish), request, budget)
+            case Scheme.DOCKER_DAEMON:
+                untagged = Wish("", wish.platform, wish.machine)
+                with saved_by_engine(_reference(self._target), budget, self._timeout) as store:
+                    yield _layered(from_docker_archive(store, untagged), request, budget)
+            case _:
+                raise self._unsupported("not an image's address")
+
+    def _text(self, name: str) -> str:
+        value = self._target.variables.get(name)
+        return value if isinstance(value, str) else ""
+
+    def _facts(self, request: Request, opened: _Opened) -> Facts:
+        configuration = opened.configuration
+        environment = configuration.environment() if configuration else {}
+        passwd = _passwd(opened.tree)
+        user = self._text("user") or (configuration.config.User if configuration else "")
+        account = home_of(user, environment, passwd)
+        reader = TreeReader(
+            opened.tree, request.nonce, account.home, owners_of(passwd), request.known
+        )
+        return Facts(
+            target=self._target.name,
+            address=str(self._target.address),
+            kind="image",
+            taken_at=datetime.now(UTC),
+            nonce=request.nonce,
+            platform=_platform(account, configuration),
+            paths=reader.paths(request.paths),
+            launches={
+                question.launch: _launched(question, configuration, account, reader)
+                for question in request.launches
+            },
+            image=opened.image,
+            contents=reader.contents,
+            unseen=_unseen(request, opened),
+        )
+
+
+def _layered(image: Image, request: Request, budget: Budget) -> _Opened:
+    tree = LayeredTree(image.layers, budget, _likely_names(request))
+    configuration = image.configuration
+    fact = ImageFact(
+        id=image.id,
+        user=configuration.config.User,
+        created=configuration.created,
+        platform=str(configuration),
+        labels=shown_labels(configuration.config.Labels),
+        volumes=tuple(sorted(configuration.config.Volumes)),
+    )
+    return _Opened(tree, configuration, fact, tree.flaws)
+
+
+def _likely_names(request: Request) -> frozenset[str]:
+    """Return the last components of what may be read: most links keep the name of their target."""
+    commands = [command for launch in request.launches for command in launch.commands]
+    names = {question.path.rpartition("/")[2] for question in request.paths}
+    names |= {command.name for command in commands if command.read != "stat"}
+    return frozenset({*names, _PASSWD.rpartition("/")[2]} - {""})
+
+
+def _launched(
+    question: LaunchQuestion, configuration: Configuration | None, user: Account, reader: TreeReader
+) -> LaunchFact:
+    if question.launch != CONTAINER:
+        return LaunchFact(launch=question.launch, state="unsupported", why=NOT_RUNNING)
+    if configuration is None:
+        why = "a root file system has no configuration"
+        return LaunchFact(launch=question.launch, state="unsupported", why=why)
+    environment = {"PATH": SEARCH, "HOME": user.home} | configuration.environment()
+    environment["HOME"] = environment["HOME"] or user.home
+    return LaunchFact(
+        launch=question.launch,
+        state="ok",
+        variables=_variables(question, environment, reader.nonce),
+        commands=reader.commands(
+            question.commands,
+            search=environment["PATH"],
+            uid=user.uid,
+            folder=configuration.config.WorkingDir or "/",
+        ),
+    )
+
+
+def _variables(
+    question: LaunchQuestion, environment: Mapping[str, str], nonce: str
+) -> dict[str, EnvValue]:
+    secret = {
+        name: env_value(environment.get(name), nonce=nonce, public=False)
+        for name in question.secret
+    }
+    public = {
+        name: env_value(environment.get(name), nonce=nonce, public=True) for name in question.public
+    }
+    return public | secret
+
+
+def _platform(account: Account, configuration: Configuration | None) -> Platform:
+    return Platform(
+        os=configuration.os if configuration else "linux",
+        machine=configuration.architecture if configuration else "",
+        user=account.user,
+        uid=account.uid,
+        home=account.home,
+        rule=account.rule,
+    )
+
+
+def _unseen(request: Request, opened: _Opened) -> dict[str, str]:
+    asked = {
+        "processes": bool(request.processes),
+        "containers": bool(request.containers),
+        "listeners": request.listeners,
+        "interfaces": request.interfaces,
+    }
+    unseen = {part: NOT_RUNNING for part, wanted in asked.items() if wanted}
+    if opened.flaws:
+        unseen["layers"] = "; ".join(opened.flaws[:8])
+    return unseen
+
+
+def _passwd(tree: Tree) -> str:
+    walk = resolve(tree, _PASSWD)
+    try:
+        content = tree.read(walk.final, TEXT_LIMIT) if walk.final else b""
+    except Unreadable:
+        content = b""
+    return content.decode("utf-8", "backslashreplace")
+
+
+def _folder(path: Path, where: str) -> FolderStore:
+    if path.is_dir():
+        return FolderStore(path, where)
+    if path.exists():
+        raise Unreachable(
+            "it is a file, not a layout's folder",
+            stage="missing",
+            where=where,
+            hint="oci-archive: reads a layout in a tar archive",
+        )
+    raise unopened(FileNotFoundError(2, os.strerror(2)), where)
+
+
+def _reference(target: Target) -> str:
+    address = target.address
+    return f"{address.name}:{address.tag}" if address.tag else address.name
+
+
+def _this_platform() -> str:
+    return f"linux/{machine.machine() or 'amd64'}"

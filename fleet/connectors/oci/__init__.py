@@ -1,0 +1,1 @@
+"""Images on disk, read without an engine and without unpacking: layouts, archives, layers."""

@@ -1,0 +1,119 @@
+"""The members of a tar stream, hostile until read.
+
+The headers are tarfile's (GNU long names, PAX, sparse maps, base-256 numbers); the loop is not,
+because tarfile takes garbage in the middle of an archive for its end.
+"""
+
+import io
+import tarfile
+from collections.abc import Iterator
+from typing import IO, Protocol, cast
+
+from fleet.connectors.oci.streams import Damaged
+from fleet.connectors.text import one_line
+
+MAX_MEMBERS = 1_000_000
+MAX_NAME = 4096
+MAX_HEADER = 64 * 1024
+MAX_NAMES = 256 * 1024 * 1024
+_BLOCK = 512
+_MALFORMED = (
+    tarfile.TarError,
+    ValueError,
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    RecursionError,  # a long name's header followed by another, and so on
+)
+
+
+class Seekable(Protocol):
+    """A source that goes forward at least."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return ``size`` bytes, fewer at the end."""
+        ...
+
+    def tell(self) -> int:
+        """Return the position."""
+        ...
+
+    def seek(self, position: int, /) -> None:
+        """Go to a position."""
+        ...
+
+
+def members(source: Seekable, *, marked: bool = True) -> Iterator[tarfile.TarInfo]:
+    """Yield the members in order; the source stands at a member's content while it is held.
+
+    Args:
+        source: stands at its start.
+        marked: whether an archive without the two zero blocks at its end counts as cut.
+
+    Raises:
+        Damaged: it is no tar archive, is cut, or claims what cannot be.
+    """
+    archive = _Headers(source)
+    count = names = 0
+    while (member := archive.next_member(marked=marked)) is not None:
+        count += 1
+        names += len(member.name) + len(member.linkname)
+        if count > MAX_MEMBERS or names > MAX_NAMES:
+            raise Damaged(f"it has more than {count - 1} members; stopped reading")
+        if max(len(member.name), len(member.linkname)) > MAX_NAME:
+            raise Damaged(f"a member's name is longer than {MAX_NAME}: {one_line(member.name, 60)}")
+        yield member
+
+
+class _Headers:
+    """Hands out headers one at a time and keeps none."""
+
+    def __init__(self, source: Seekable) -> None:
+        self._source = _Pushback(source)
+        # Begun on an empty archive: the constructor reads a header and would swallow its error.
+        self._archive = tarfile.TarFile(
+            fileobj=io.BytesIO(bytes(2 * _BLOCK)), encoding="utf-8", errors="surrogateescape"
+        )
+        self._archive.fileobj = cast("IO[bytes]", self._source)
+        self._archive.offset = 0
+
+    def next_member(self, *, marked: bool) -> tarfile.TarInfo | None:
+        start = self._archive.offset
+        self._source.seek(start)
+        block = self._source.read(_BLOCK)
+        if not block and (marked or start == 0):
+            raise Damaged("it is cut short" if start else "it is empty: no tar archive")
+        if not block.strip(b"\0"):
+            return None
+        self._source.push(block)
+        try:
+            member = tarfile.TarInfo.fromtarfile(self._archive)
+        except _MALFORMED as error:
+            what = f"damaged at byte {start}" if start else "it is no tar archive"
+            raise Damaged(f"{what}: {one_line(str(error), 80)}") from error
+        if self._archive.offset <= start or member.size < 0:
+            raise Damaged("a tar header points backwards")
+        return member
+
+
+class _Pushback:
+    """A source that takes back the one block that was looked at."""
+
+    def __init__(self, source: Seekable) -> None:
+        self._source = source
+        self._block = b""
+
+    def push(self, block: bytes) -> None:
+        self._block = block
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= MAX_HEADER:
+            raise Damaged(f"a tar header claims to be {size} bytes long")
+        block, self._block = self._block, b""
+        return block or self._source.read(size)
+
+    def tell(self) -> int:
+        return self._source.tell() - len(self._block)
+
+    def seek(self, position: int) -> None:
+        self._source.seek(position)

@@ -1,0 +1,1 @@
+"""What `fleet demo` shows: hosts, images and a palace in a scratch folder."""

@@ -1,0 +1,124 @@
+"""Secrets in an image's configuration: environment, history, labels, commands.
+
+Build arguments stay in the history and ``ENV`` in the configuration, outside every file that a
+scan of the layers sees. Only the place and the key are ever told.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from fleet.secrets import MASK
+
+
+class Baked(NamedTuple):
+    """A secret that was found: ``place`` is ``env``, ``history 2``, ``label build.args``, ``cmd``.
+
+    History is numbered from 1, oldest first, as ``docker history`` tells it from below.
+    """
+
+    place: str
+    key: str
+
+
+_SECRET_WORDS = re.compile(r"token|secret|password|passwd|passphrase|credentials?|apikey|bearer")
+_SECRET_PAIRS = frozenset({("api", "key"), ("access", "key"), ("private", "key"), ("auth", "key")})
+_ABOUT = re.compile(
+    r"""file|path|dir|folder|name|id|url|uri|host|user|username|limit|length|len|min|max|ttl
+      |expiry|expires|timeout|type|kind|count|size|enabled|required|header|ref|mode|policy
+      |endpoint|issuer|algorithm|prefix|suffix|format|version""",
+    re.VERBOSE,
+)
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_ASSIGNED = re.compile(
+    r"""(?<![\w$.])(?P<key>[A-Za-z_][\w.-]{0,127})=
+        (?P<value>"(?:[^"\\]|\\.){0,4096}"|'[^']{0,4096}'|[^\s"';&|]{0,4096})""",
+    re.VERBOSE,
+)
+_FLAG = re.compile(r"--(?P<key>[a-z][\w-]{0,63})[ =](?P<value>[^\s\"'-][^\s\"']{0,4096})")
+_NO_VALUE = re.compile(
+    r"""$ | \$\{[^}]*\}$ | \$\w+$ | \$\( | ` | %\w+%$ | \{\{.*\}\}$ | <[^<>]*>$
+      | (?:\*+|x{3,}|redacted|true|false|none|null|yes|no|on|off|required|optional)$
+      | (?:file://|~|\.{1,2})?(?:/[\w.@-]{1,40}){2,}/?$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SHAPES = re.compile(
+    r"""\b(?:gh[pousr]_[A-Za-z0-9]{30,} | github_pat_\w{30,} | glpat-[\w-]{16,}
+          | xox[abeprs]-[\w-]{10,} | npm_[A-Za-z0-9]{30,} | sk-[A-Za-z0-9_-]{20,}
+          | AKIA[A-Z0-9]{16} | eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})
+      | -----BEGIN\ (?:[A-Z]+\ )*PRIVATE\ KEY
+      | \bBearer\ (?!\$)[\w.~+/-]{8,}
+      | [a-z][a-z0-9+.-]{1,20}://[^\s/:@$]{0,80}:(?!\$)[^\s/@$]{1,200}@""",
+    re.VERBOSE,
+)
+_MOST = 20_000
+_SHAPE = "a value that looks like a secret"
+
+
+def secrets_in_config(config: Mapping[str, object]) -> list[Baked]:
+    """Return where an image's configuration holds a secret, each place and key once.
+
+    Args:
+        config: an image configuration as its JSON says it (``config`` and ``history``), or what an
+            engine's inspect says (``Config``).
+    """
+    inner = _mapping(config.get("config") or config.get("Config"))
+    found: list[Baked] = []
+    for line in _texts(inner.get("Env")):
+        name, _, text = line.partition("=")
+        found += [Baked("env", key) for key in held_secrets(name, text)]
+    for name, value in list(_mapping(inner.get("Labels")).items())[:_MOST]:
+        found += [Baked(f"label {name}", key) for key in held_secrets(name, str(value))]
+    for place in ("Entrypoint", "Cmd"):
+        line = " ".join(_texts(inner.get(place)))
+        found += [Baked(place.lower(), key) for key in _keys([line])]
+    history = config.get("history")
+    for number, step in enumerate(history if isinstance(history, list) else [], start=1):
+        created = str(_mapping(step).get("created_by") or "")[:_MOST]
+        found += [Baked(f"history {number}", key) for key in _keys([created])]
+    return list(dict.fromkeys(found))
+
+
+def held_secrets(name: str, value: str) -> list[str]:
+    """Return the keys of the secrets that a variable or a label holds, its own name for itself."""
+    if _is_secret(name, value):
+        return [name]
+    return [name if key == _SHAPE else key for key in _keys([value[:_MOST]])]
+
+
+def shown_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return labels fit to travel: a value that holds a secret is masked."""
+    return {name: MASK if held_secrets(name, text) else text for name, text in labels.items()}
+
+
+def _keys(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        told = False
+        for pattern in (_ASSIGNED, _FLAG):
+            for match in pattern.finditer(line):
+                if _is_secret(match["key"], match["value"]):
+                    told = True
+                    yield match["key"]
+        if not told and _SHAPES.search(line):
+            yield _SHAPE
+
+
+def _is_secret(key: str, value: str) -> bool:
+    text = value.strip("\"'").strip()
+    if _NO_VALUE.match(text):
+        return False
+    words = [word.lower() for word in _WORDS.findall(key)]
+    if not words or _ABOUT.fullmatch(words[-1]):
+        return False
+    told = any(_SECRET_WORDS.fullmatch(word) for word in words)
+    return told or not _SECRET_PAIRS.isdisjoint(pairwise(words))
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return {str(key): each for key, each in value.items()} if isinstance(value, Mapping) else {}
+
+
+def _texts(value: object) -> list[str]:
+    lines = value if isinstance(value, list) else [value] if isinstance(value, str) else []
+    return [str(line)[:_MOST] for line in lines[:_MOST]]
