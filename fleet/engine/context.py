@@ -8,8 +8,9 @@ from fleet.engine.contents import ContentStore
 from fleet.engine.secrets import SecretStore
 from fleet.engine.toolkit import read_toolkit
 from fleet.errors import UsageError
-from fleet.inventory.load import Inventory, load_inventory
-from fleet.inventory.model import Target
+from fleet.inventory.inventory import Inventory
+from fleet.inventory.load import load_inventory
+from fleet.inventory.model import Target, Value
 from fleet.systems.catalogue import Catalogue, load_catalogue
 from fleet.systems.model import System
 from fleet.verifier.toolkit import Toolkit
@@ -17,13 +18,30 @@ from fleet.verifier.toolkit import Toolkit
 
 @dataclass(slots=True)
 class Context:
-    """Shared by everything one invocation does."""
+    """Shared by everything one invocation does.
+
+    Attributes:
+        path: where the inventory was loaded from.
+        overrides: the command line's variables.
+    """
 
     catalogue: Catalogue
     inventory: Inventory | None = None
     secrets: SecretStore = field(default_factory=SecretStore)
     contents: ContentStore = field(default_factory=ContentStore)
     toolkits: dict[str, Toolkit] = field(default_factory=dict)
+    path: Path = Path()
+    overrides: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def known(self) -> Known:
+        """Return the names that an inventory may use."""
+        return Known.of(self.catalogue.systems)
+
+    @property
+    def folder(self) -> Path:
+        """Return the inventory's folder, where relative paths of the controller start."""
+        return self.path if self.path.is_dir() else self.path.parent
 
     def toolkit(self, target: Target) -> Toolkit | None:
         """Return the history of the clone a target's inventory names; read once a run."""
@@ -44,7 +62,9 @@ class Context:
         return tuple(self.catalogue.system(name) for name in wanted)
 
 
-def load_context(inventory: Path | None, *, overrides: Mapping[str, str] | None = None) -> Context:
+def load_context(
+    inventory: Path | None, *, overrides: Mapping[str, Value] | None = None
+) -> Context:
     """Load the catalogue, and an inventory where one is named.
 
     Raises:
@@ -55,7 +75,8 @@ def load_context(inventory: Path | None, *, overrides: Mapping[str, str] | None 
     if inventory is None:
         return Context(catalogue)
     loaded = load_inventory(inventory, overrides=overrides or {}, systems=catalogue.capabilities())
-    return Context(catalogue.extended(loaded.gates), loaded)
+    extended = catalogue.extended(loaded.gates)
+    return Context(extended, loaded, path=inventory, overrides=overrides or {})
 
 
 def narrowed(

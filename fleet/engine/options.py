@@ -35,6 +35,7 @@ class DeployOptions:
     Attributes:
         adopt: take over files that stand in the way; a backup of each is kept.
         prune: remove what the ledger owns and the inventory no longer declares.
+        limit: patterns that narrow a playbook's own targets; empty means all of them.
     """
 
     jobs: int = DEFAULT_JOBS
@@ -42,3 +43,4 @@ class DeployOptions:
     systems: tuple[str, ...] = ()
     adopt: bool = False
     prune: bool = False
+    limit: tuple[str, ...] = ()

