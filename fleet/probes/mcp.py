@@ -20,6 +20,7 @@ import httpx
 from fleet import __version__
 from fleet.errors import FleetError
 from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.text import printable
 from fleet.probes import rpc, wire
 from fleet.probes.wire import Budget, Dial, Troubled
 from fleet.secrets import MASK, Secret
@@ -41,10 +42,6 @@ _LAST_PORT = 65535
 _SESSION = "mcp-session-id"
 _SESSION_LIMIT = 1024
 
-# These are true of the whole server: the next question would only meet them again.
-_ORIGIN_WIDE = frozenset(
-    {Trouble.RESOLVE, Trouble.REFUSED, Trouble.UNREACHABLE, Trouble.TLS, Trouble.UNSUPPORTED}
-)
 _HUNG = frozenset({Trouble.TIMEOUT, Trouble.SILENT})
 _EXPECTED = (FleetError, OSError, EOFError, httpx.HTTPError, httpx.InvalidURL)
 _LOWER = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
@@ -137,11 +134,10 @@ def _checked(url: str, token: Secret | None) -> httpx.URL:
 
 
 def _shown(text: str, limit: int, token: Secret | None = None) -> str:
-    """Return a text fit for a fact: without the token, controls escaped, at most ``limit`` long."""
+    """Return a text fit for a fact: without the token, escaped, at most ``limit`` long."""
     if token:
         text = text.replace(token.reveal(), MASK)
-    cut = text if len(text) <= limit else text[: limit - 1] + "…"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
+    return printable(text, limit)
 
 
 @dataclass(slots=True)
@@ -207,9 +203,9 @@ class _Round:
                 detail=self._told(trouble.what),
                 milliseconds=_since(start),
             )
+            # The next question would only meet it again.
+            self.gone = answer if trouble.is_total else None
         self.answers[name] = answer
-        if answer.trouble in _ORIGIN_WIDE:
-            self.gone = answer
         return answer.trouble is None
 
     def _told(self, text: str, limit: int = _TEXT_LIMIT) -> str:

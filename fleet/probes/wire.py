@@ -28,6 +28,7 @@ T = TypeVar("T")
 BODY_LIMIT = 4 * 1024 * 1024
 _RECORD = 16 * 1024 + 2048  # one TLS record with its overhead
 
+_TOTAL = frozenset({Trouble.TLS, Trouble.UNSUPPORTED})
 _STAGES = {"resolve": Trouble.RESOLVE, "timeout": Trouble.TIMEOUT}
 
 
@@ -37,12 +38,19 @@ class Troubled(ProbeError):
     Attributes:
         trouble: why.
         status: the HTTP status, where there was one.
+        dialling: whether it came up before there was a connection.
     """
 
     def __init__(self, trouble: Trouble, what: str, *, status: int | None = None) -> None:
         self.trouble = trouble
         self.status = status
+        self.dialling = False
         super().__init__(what)
+
+    @property
+    def is_total(self) -> bool:
+        """Tell whether it is true of the whole server, whatever is asked of it."""
+        return self.dialling or self.trouble in _TOTAL
 
 
 class Budget:
@@ -281,7 +289,12 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,  # noqa: ARG002 - the dialler's own matter
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002 - as above
     ) -> _Plain:
-        return _Plain(self._dialled(host, port, self._budget.left(timeout)), self._budget)
+        try:
+            sock = self._dialled(host, port, self._budget.left(timeout))
+        except Troubled as error:
+            error.dialling = True
+            raise
+        return _Plain(sock, self._budget)
 
     def _dialled(self, host: str, port: int, seconds: float) -> socket.socket:
         """Dial in a thread of its own: resolving a name heeds no timeout."""

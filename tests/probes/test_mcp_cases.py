@@ -18,8 +18,9 @@ TOKEN = Secret("tok-EXAMPLE-good")
 
 def cases() -> list[Any]:
     found = []
-    for file in sorted(CASES.glob("E*/expected.json")):
-        for behaviour, expected in json.loads(file.read_text()).items():
+    for file in sorted(CASES.glob("E*/behaviour.json")):
+        known = json.loads(file.with_name("expected.json").read_text())
+        for behaviour, expected in known.items():
             found.append(
                 pytest.param(
                     file.with_name(f"{behaviour}.json"),

@@ -110,7 +110,11 @@ def test_a_dial_that_never_returns_does_not_outlast_the_budget() -> None:
             super().close()
             closed.set()
 
+    dialled = 0
+
     def dial(host: str, port: int) -> socket.socket:
+        nonlocal dialled
+        dialled += 1
         release.wait(20)
         return Late()
 
@@ -119,6 +123,7 @@ def test_a_dial_that_never_returns_does_not_outlast_the_budget() -> None:
     assert time.monotonic() - start < 2
     assert fact.answers["initialize"].trouble is Trouble.TIMEOUT
     assert fact.answers["initialize"].detail == "no answer within 0.2 s"
+    assert dialled == 1, "a server that cannot be reached was dialled again"
     release.set()
     assert closed.wait(5), "a socket that came late was left open"
 
