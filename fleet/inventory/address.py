@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable
 from ipaddress import AddressValueError, IPv6Address
 from pathlib import Path
-from textwrap import fill
 from typing import NoReturn
 from urllib.parse import unquote
 
 from fleet.errors import InventoryError, Place
 from fleet.inventory.model import Address, Kind, Scheme, Target, Variables
-from fleet.inventory.problems import nearest
+from fleet.inventory.problems import nearest, wrapped
 
 FORMS = {
     Scheme.SSH: "ssh://user@host:port",
@@ -30,7 +29,6 @@ DEFAULT_LAUNCH = "sh -lc"
 """How pi is launched on a host that does not say: every POSIX host has it, and it reads
 ``~/.profile``."""
 
-WIDTH = 76
 MAX_PORT = 65535
 
 _TAGGED = (Scheme.OCI, Scheme.OCI_ARCHIVE, Scheme.DOCKER_ARCHIVE)
@@ -86,8 +84,8 @@ def image_address(text: str, *, place: Place | None = None, base: Path | None = 
         address = _with_scheme(Scheme.DOCKER_DAEMON, text, place, base)
     if address.scheme.kind is not Kind.IMAGE:
         spellings = ", ".join(FORMS[s] for s in images)
-        hint = fill(f"images: {spellings}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
-        _refuse(f"`{text}` is no image but a {address.scheme.kind}", place, hint)
+        what = f"`{text}` is no image but a {address.scheme.kind}"
+        _refuse(what, place, wrapped(f"images: {spellings}"))
     return address
 
 
@@ -236,8 +234,7 @@ def _refuse_scheme(text: str, scheme: str, place: Place | None) -> NoReturn:
 
 
 def _forms() -> str:
-    told = f"addresses: user@host:port, {', '.join(FORMS.values())}"
-    return fill(told, WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+    return wrapped(f"addresses: user@host:port, {', '.join(FORMS.values())}")
 
 
 def _port(digits: str, place: Place | None) -> int:

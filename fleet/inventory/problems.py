@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from textwrap import fill
 
 from fleet.errors import InventoryError, Place
 
 SHOWN = 20
+WIDTH = 76
 
 
 class InventoryProblems(InventoryError):
@@ -75,4 +77,9 @@ def did_you_mean(name: str, known: Iterable[str], *, kind: str) -> str:
     close = nearest(name, names)
     if close:
         return f"did you mean `{close}`?"
-    return f"{kind}: {', '.join(names)}" if names else f"{kind}: none"
+    return wrapped(f"{kind}: {', '.join(names) or 'none'}")
+
+
+def wrapped(text: str) -> str:
+    """Return a hint in lines short enough for a narrow terminal."""
+    return fill(text, WIDTH, subsequent_indent="    ", break_on_hyphens=False)

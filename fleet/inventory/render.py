@@ -4,23 +4,62 @@ A secret that meets a template renders as a mark that only the installers' writi
 so no rendered text, diff or error ever holds its value.
 """
 
+import hashlib
 import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from fleet.errors import PlanError
 from fleet.inventory.model import SecretRef, Value
 
+LONGEST = 2**40
+
+# What an expression itself can make Python raise: a wrong type, a division by zero, ...
+_FAULTS = (
+    TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    re.error,
+)
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox, in which no short expression asks for gigabytes or hours."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
+        """Multiply, within bounds.
+
+        Raises:
+            SecurityError: the result could be out of all proportion.
+        """
+        if operator == "**" or _extent(left) * _extent(right) > LONGEST:
+            raise SecurityError(f"`{operator}` of such values is not allowed")
+        return super().call_binop(context, operator, left, right)
+
+
+def _extent(value: object) -> int:
+    if isinstance(value, str | bytes | list | tuple):
+        return len(value)
+    return abs(value) if isinstance(value, int) else 1
+
 
 @lru_cache(maxsize=1)
 def environment() -> ImmutableSandboxedEnvironment:
     """Return the one environment all texts are rendered in."""
-    made = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
-    )
+    made = Sandbox(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    made.filters["sha256"] = lambda text: hashlib.sha256(str(text).encode()).hexdigest()
     made.tests["match"] = lambda text, pattern: re.match(pattern, str(text)) is not None
     return made
 
@@ -33,7 +72,7 @@ def render(text: str, variables: Mapping[str, Value], *, where: str) -> str:
     """
     try:
         return str(_compiled(text).render(_shown(variables)))
-    except TemplateError as error:
+    except _FAULTS as error:
         raise PlanError(str(error), where=where, hint=f"in the text: {text}") from error
 
 
@@ -46,7 +85,7 @@ def holds(expression: str, variables: Mapping[str, Value], *, where: str) -> boo
     try:
         compiled = environment().compile_expression(expression, undefined_to_none=True)
         return bool(compiled(**_shown(variables)))
-    except TemplateError as error:
+    except _FAULTS as error:
         raise PlanError(str(error), where=where, hint=f"in: {expression}") from error
 
 

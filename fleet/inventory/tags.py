@@ -1,8 +1,10 @@
 """What a tag makes of a scalar: secret references, and the few tags of others."""
 
 import re
+from pathlib import Path
 
 from fleet.errors import InventoryError, Place
+from fleet.inventory.address import rooted
 from fleet.inventory.model import SecretRef
 from fleet.inventory.nodes import ScalarNode, Verbatim
 from fleet.inventory.problems import nearest
@@ -41,7 +43,7 @@ def unknown_tag(tag: str, place: Place) -> InventoryError:
 
 
 def secret_reference(text: str, place: Place | None) -> SecretRef:
-    """Read what follows ``!secret``.
+    """Read what follows ``!secret``; a file's path counts from the folder of the inventory file.
 
     Raises:
         InventoryError: it is no ``env:NAME``, ``file:PATH`` or ``cmd:COMMAND``. The text is not
@@ -64,6 +66,8 @@ def secret_reference(text: str, place: Place | None) -> SecretRef:
             place=place,
             hint="a name has letters, digits and `_`; the value itself never stands here",
         )
+    if source == "file" and place is not None:
+        argument = rooted(argument, Path(place.file).parent)
     return SecretRef(source, argument, place)
 
 

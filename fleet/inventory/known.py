@@ -1,0 +1,99 @@
+"""Names that an inventory may use: systems and capabilities of the catalogue, and its own gates."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fleet.inventory.draft import Draft, Named
+from fleet.inventory.model import Variables
+from fleet.inventory.problems import did_you_mean, wrapped
+from fleet.systems.model import System
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the catalogue knows, as far as an inventory names it.
+
+    Attributes:
+        capabilities: those that each system gives, by its id.
+        artifacts: the names of each system's artifacts, by its id.
+        defaults: the default variables of each system, by its id.
+    """
+
+    capabilities: Mapping[str, Collection[str]]
+    artifacts: Mapping[str, Collection[str]] = field(default_factory=dict)
+    defaults: Mapping[str, Variables] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, systems: Mapping[str, System]) -> "Known":
+        """Return what a catalogue's systems say."""
+        return cls(
+            capabilities={
+                name: frozenset(gate.gives for gate in system.gates if gate.gives)
+                for name, system in systems.items()
+            },
+            artifacts={name: tuple(system.artifacts) for name, system in systems.items()},
+            defaults={
+                name: {n: v.default for n, v in system.variables.items() if v.default is not None}
+                for name, system in systems.items()
+            },
+        )
+
+
+class NameCheck:
+    """Notes names that nothing answers to; without a catalogue it notes nothing."""
+
+    def __init__(self, draft: Draft, known: Known | None) -> None:
+        self._draft = draft
+        self._problems = draft.problems
+        self._known = known
+        self._gives: dict[str, set[str]] = {}
+        if known:
+            self._gives = {name: set(gives) for name, gives in known.capabilities.items()}
+            for held in draft.gates:
+                if held.gate.gives and held.system in self._gives:
+                    self._gives[held.system].add(held.gate.gives)
+        self._seen: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
+
+    def check_gates(self) -> None:
+        """Check the systems and artifacts that the inventory's own gates name."""
+        for held in self._draft.gates if self._known else ():
+            if held.system not in self._gives:
+                self._unknown_system(Named(held.system, held.place))
+                continue
+            artifacts = self._known.artifacts.get(held.system) if self._known else None
+            marker = held.gate.marker
+            if artifacts and marker and marker.artifact not in artifacts:
+                self._problems.add(
+                    f"`{held.system}` has no artifact `{marker.artifact}`",
+                    held.place,
+                    did_you_mean(marker.artifact, artifacts, kind="artifacts"),
+                )
+
+    def check_target(self, target: str, systems: Sequence[Named], require: Sequence[Named]) -> None:
+        """Check what a target deploys and requires."""
+        names = tuple(n.name for n in systems), tuple(n.name for n in require)
+        if self._known is None or names in self._seen:
+            return
+        self._seen.add(names)
+        for named in systems:
+            if named.name not in self._gives:
+                self._unknown_system(named)
+        given = {c for name in names[0] for c in self._gives.get(name, ())}
+        for named in require:
+            if named.name not in given:
+                self._not_given(target, named, has_systems=bool(systems))
+
+    def _unknown_system(self, named: Named) -> None:
+        hint = did_you_mean(named.name, self._gives, kind="systems")
+        self._problems.add(f"there is no system `{named.name}`", named.place, hint)
+
+    def _not_given(self, target: str, named: Named, *, has_systems: bool) -> None:
+        givers = sorted(name for name, gives in self._gives.items() if named.name in gives)
+        if not givers:
+            every = {capability for gives in self._gives.values() for capability in gives}
+            hint = did_you_mean(named.name, every, kind="capabilities")
+            self._problems.add(f"there is no capability `{named.name}`", named.place, hint)
+        elif has_systems:
+            what = f"`{target}` requires `{named.name}`, which none of its systems gives"
+            hint = wrapped(f"it comes with {' or '.join(givers)}")
+            self._problems.add(what, named.place, hint)
