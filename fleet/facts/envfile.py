@@ -91,6 +91,28 @@ def assignment(line: bytes) -> Assignment | None:
     return Assignment(found["head"], found["name"].decode(), found["sep"].decode(), found["value"])
 
 
+def unquoted(value: bytes) -> bytes | None:
+    """Return the text between a value's outer quotes; None where they are not that simple.
+
+    Nothing but a comment may follow the closing quote, and double quotes hold no backslash.
+    """
+    value = value.strip(BLANKS)
+    quote = value[:1]
+    if quote not in (b"'", b'"'):
+        return None
+    inner, end, after = value[1:].partition(quote)
+    if not end or (quote == b'"' and b"\\" in inner):
+        return None
+    if after and not (after[0] in BLANKS and after.lstrip(BLANKS).startswith(b"#")):
+        return None
+    return inner
+
+
+def trimmed(value: bytes) -> bytes:
+    """Return a value without a comment that follows a blank, and without blanks round it."""
+    return _COMMENT.sub(b"", value).strip(BLANKS)
+
+
 def text_of(line: bytes) -> str:
     r"""Decode bytes of a target for keeping: what is no UTF-8 reads ``\xNN``."""
     return line.decode("utf-8", "backslashreplace")
@@ -105,14 +127,14 @@ def _read_line(number: int, line: bytes, nonce: str, public: Collection[str]) ->
         return EnvLine(number=number, text=text_of(line.translate(_MASK)), masked=True)
     if found.name in public:
         return EnvLine(number=number, text=text_of(line))
-    inner = _unquoted(found.value.strip(BLANKS))
+    inner = unquoted(found.value)
     return EnvLine(
         number=number,
         text=text_of(found.head + found.value.translate(_MASK)),
         masked=True,
         raw=digest_bytes(nonce, found.value),
         unquoted=None if inner is None else digest_bytes(nonce, inner),
-        trimmed=digest_bytes(nonce, _COMMENT.sub(b"", found.value).strip(BLANKS)),
+        trimmed=digest_bytes(nonce, trimmed(found.value)),
     )
 
 
@@ -122,16 +144,3 @@ def _looks_like_base64(name: bytes) -> bool:
         and b"_" not in name
         and all(re.search(kind, name) for kind in (rb"[a-z]", rb"[A-Z]", rb"[0-9]"))
     )
-
-
-def _unquoted(value: bytes) -> bytes | None:
-    quote = value[:1]
-    if quote not in (b"'", b'"'):
-        return None
-    inner, end, after = value[1:].partition(quote)
-    if not end or (quote == b'"' and b"\\" in inner):
-        return None
-    blank_then_comment = after[:1] in tuple(BLANKS[i : i + 1] for i in range(len(BLANKS)))
-    if after and not (blank_then_comment and after.lstrip(BLANKS).startswith(b"#")):
-        return None
-    return inner

@@ -59,9 +59,9 @@ class EnvLine(Fact):
     number: int
     text: str
     masked: bool = False
-    raw: Sha256 | None = None  # everything after the first "=", as it stands
+    raw: Sha256 | None = None  # everything after the "=" (or the ":" of `NAME: value`)
     unquoted: Sha256 | None = None  # the text between the outer quotes, where there are any
-    trimmed: Sha256 | None = None  # raw without a comment that follows a blank, right-stripped
+    trimmed: Sha256 | None = None  # raw without a comment that follows a blank, stripped
 
 
 class EnvFile(Fact):

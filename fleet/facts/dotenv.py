@@ -1,0 +1,305 @@
+"""What a reader makes of an env file: the same file means other things to other readers.
+
+Three readers are known, each as it behaved when it was measured:
+
+* ``sh``: the file is sourced by a POSIX shell.
+* ``docker``: ``docker run --env-file`` (a line is a name and a raw value; nothing is unquoted).
+* ``compose``: ``env_file:`` of compose v2 (quotes, comments, ``$`` and YAML-like ``NAME: value``).
+
+Values of secrets are not here, only their structure and digests, so a value that is not spelled
+out in the file (``$``, escapes, more than one line) is reported as one that cannot be told.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from fleet.facts.envfile import Assignment, assignment, trimmed, unquoted
+from fleet.facts.model import EnvFile, EnvLine, EnvValue
+
+EXPANDS = "it is expanded by its reader, so it cannot be told from the file"
+ESCAPES = "it holds escapes, so it cannot be told from the file"
+SPANS = "it spans several lines, so it cannot be told from the file"
+JOINED = "it is pieced together of quoted and plain parts, so it cannot be told from the file"
+ENDING = "its line ends in CR LF, so it cannot be told from the file"
+
+
+class Dialect(StrEnum):
+    """Who reads the file."""
+
+    SH = "sh"
+    DOCKER = "docker"
+    COMPOSE = "compose"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong for one reader.
+
+    Attributes:
+        line: counted from 1; 0 means the whole file.
+        fatal: the reader fails, or a variable is not what the line seems to say.
+    """
+
+    line: int
+    message: str
+    fatal: bool = True
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}" if self.line else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class EnvEntry:
+    """A variable as one reader gets it.
+
+    Attributes:
+        quoted: the quote its value stands in, empty for none.
+        unknown: why its value cannot be told from the file; empty when it can.
+    """
+
+    name: str
+    value: EnvValue
+    line: int
+    quoted: Literal["", "'", '"'] = ""
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one reader gets; a name that is not in ``entries`` is not set by the file."""
+
+    entries: Mapping[str, EnvEntry] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+
+def interpret(file: EnvFile, dialect: Dialect) -> Reading:
+    """Return what a reader gets from an env file, and what is wrong with it for that reader."""
+    if file.encrypted:
+        return Reading(problems=(Problem(0, f"encrypted by {file.encrypted}, not unlocked"),))
+    if file.binary:
+        return Reading(problems=(Problem(0, "it is no text file"),))
+    reader = _Reader(file, dialect)
+    if file.truncated:
+        reader.problem(0, "it is too large, and was not read to its end")
+    if file.bom and dialect is Dialect.SH:
+        reader.problem(1, "U+FEFF at byte 0: the shell takes the first word for a command")
+    reader.read()
+    return Reading(reader.entries, tuple(reader.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """The value on one line: its structure, and how to say each reading of it."""
+
+    line: EnvLine
+    text: bytes
+
+    def raw(self) -> EnvValue:
+        return self._as(self.text, self.line.raw)
+
+    def inner(self) -> EnvValue | None:
+        inner = unquoted(self.text)
+        return None if inner is None else self._as(inner, self.line.unquoted)
+
+    def bare(self) -> EnvValue:
+        return self._as(trimmed(self.text), self.line.trimmed)
+
+    def _as(self, text: bytes, digest: str | None) -> EnvValue:
+        value = None if self.line.masked else text.decode("utf-8", "backslashreplace")
+        return EnvValue(set=True, length=len(text), value=value, digest=digest)
+
+    @property
+    def quote(self) -> Literal["", "'", '"']:
+        first = self.text.lstrip()[:1]
+        return "'" if first == b"'" else '"' if first == b'"' else ""
+
+
+class _Reader:
+    """Reads the lines of one file as one reader does."""
+
+    def __init__(self, file: EnvFile, dialect: Dialect) -> None:
+        self.entries: dict[str, EnvEntry] = {}
+        self.problems: list[Problem] = []
+        self._lines = list(file.lines)
+        self._bom = file.bom
+        self._read_line: Callable[[EnvLine, Assignment | None], None] = {
+            Dialect.SH: self._sh,
+            Dialect.DOCKER: self._docker,
+            Dialect.COMPOSE: self._compose,
+        }[dialect]
+
+    def read(self) -> None:
+        while self._lines:
+            line = self._lines.pop(0)
+            text = line.text.strip()
+            if text and not text.startswith("#"):
+                self._read_line(line, _assigned(line))
+            elif self._read_line == self._sh and not text and line.text.endswith("\r"):
+                self.problem(line.number, "it ends in CR LF, which the shell runs as a command")
+
+    def problem(self, line: int, message: str, *, fatal: bool = True) -> None:
+        self.problems.append(Problem(line, message, fatal))
+
+    def _entry(self, found: Assignment, value: _Value, read: EnvValue | str) -> None:
+        if found.name in self.entries:
+            self.problem(value.line.number, f"{found.name} stands here again", fatal=False)
+        unknown = read if isinstance(read, str) else ""
+        told = EnvValue(set=True, length=len(value.text)) if isinstance(read, str) else read
+        self.entries[found.name] = EnvEntry(
+            found.name, told, value.line.number, value.quote, unknown
+        )
+
+    # --- docker --------------------------------------------------------------------------------
+
+    def _docker(self, line: EnvLine, found: Assignment | None) -> None:
+        name = line.text.strip(" \t").partition("=")[0].rstrip("\r")
+        if " " in name or "\t" in name:
+            told = found.name if found else "a name"
+            self.problem(line.number, f"docker refuses the file: {told} has a blank before its =")
+        elif "=" not in line.text:
+            self.problem(line.number, "no =: docker takes the value of its caller", fatal=False)
+        elif found is None or found.separator != "=":
+            self.problem(line.number, "its name is none that a shell can use", fatal=False)
+        else:
+            self._docker_value(found, _Value(line, found.value))
+
+    def _docker_value(self, found: Assignment, value: _Value) -> None:
+        if value.quote:
+            self.problem(
+                value.line.number, "docker keeps the quotes as part of the value", fatal=False
+            )
+        if not value.text.endswith(b"\r"):
+            self._entry(found, value, value.raw())
+        elif trimmed(value.text) == value.text[:-1]:
+            self._entry(found, value, value.bare())
+        else:
+            self._entry(found, value, ENDING)
+
+    # --- compose -------------------------------------------------------------------------------
+
+    def _compose(self, line: EnvLine, found: Assignment | None) -> None:
+        if found is None:
+            if "=" in line.text or ":" in line.text or " " in line.text.strip():
+                self.problem(line.number, "compose refuses the file: not NAME=value")
+            else:
+                self.problem(line.number, "no =: compose takes its own value", fatal=False)
+            return
+        value = _Value(line, found.value)
+        if value.quote:
+            self._entry(found, value, self._compose_quoted(value))
+        elif b"$" in trimmed(found.value):
+            self._entry(found, value, EXPANDS)
+        elif found.value.strip().startswith(b"#") or b"\t#" in found.value:
+            self._entry(found, value, "readers differ on where its comment begins")
+        else:
+            self._entry(found, value, value.bare())
+
+    def _compose_quoted(self, value: _Value) -> EnvValue | str:
+        inner = value.inner()
+        if inner is None:
+            return self._beyond(value, JOINED)
+        if value.quote == '"' and b"$" in (unquoted(value.text) or b""):
+            return EXPANDS
+        return inner
+
+    def _beyond(self, value: _Value, otherwise: str) -> str:
+        """Say why a value that begins with a quote does not simply end with it."""
+        body = value.text.strip()[1:]
+        quote = value.quote.encode()
+        if quote == b'"' and b"\\" in body:
+            return ESCAPES
+        if quote in body:
+            return otherwise
+        return self._spans(value.line, value.quote)
+
+    def _spans(self, line: EnvLine, quote: str) -> str:
+        """Skip the lines up to the one that closes a quote."""
+        for number, later in enumerate(self._lines):
+            if quote in later.text:
+                del self._lines[: number + 1]
+                return SPANS
+        self.problem(line.number, f"its quote {quote} is never closed")
+        return SPANS
+
+    # --- sh ------------------------------------------------------------------------------------
+
+    def _sh(self, line: EnvLine, found: Assignment | None) -> None:
+        if self._bom and line.number == 1:
+            return
+        if found is None:
+            self.problem(line.number, "no assignment: the shell runs it", fatal=False)
+        elif found.separator == ":" or found.head[-2:-1].isspace():
+            self.problem(line.number, f"the shell takes {found.name} for a command")
+        elif not found.name.replace("_", "a").isalnum():
+            self.problem(line.number, f"{found.name} is no name for a shell, but a command")
+        else:
+            value = _Value(line, found.value)
+            self._entry(found, value, self._sh_value(found, value))
+
+    def _sh_value(self, found: Assignment, value: _Value) -> EnvValue | str:
+        if found.value[:1] in (b" ", b"\t") and found.value.strip(b" \t"):
+            return self._sh_command(found, value, found.value)
+        if value.quote:
+            return self._sh_quoted(value)
+        word, blank, after = _word(found.value)
+        if blank and after.strip(b" \t") and not after.lstrip().startswith(b"#"):
+            return self._sh_command(found, value, after)
+        return self._sh_plain(value, word)
+
+    def _sh_command(self, found: Assignment, value: _Value, after: bytes) -> str:
+        if after.lstrip().startswith(b"#"):
+            return "readers differ on where its comment begins"
+        next_word = assignment(after.lstrip())
+        if next_word is None or next_word.separator != "=" or next_word.head.endswith(b" ="):
+            self.problem(
+                value.line.number, f"the shell runs what follows, and {found.name} stays unset"
+            )
+        return "something follows it on its line"
+
+    def _sh_quoted(self, value: _Value) -> EnvValue | str:
+        inner = value.inner()
+        if inner is None:
+            return self._beyond(value, JOINED)
+        text = unquoted(value.text) or b""
+        if value.text.endswith(value.quote.encode() + b"\r"):
+            self.problem(value.line.number, "CR LF: the value gets a carriage return at its end")
+            return ENDING
+        if value.quote == '"' and (b"$" in text or b"`" in text):
+            return EXPANDS
+        return inner
+
+    def _sh_plain(self, value: _Value, word: bytes) -> EnvValue | str:
+        for quote in (b"'", b'"'):
+            if word.count(quote) % 2:
+                return self._spans(value.line, quote.decode())
+            if quote in word:
+                return JOINED
+        if b"\\" in word:
+            return ESCAPES
+        if b"$" in word or b"`" in word or word.startswith(b"~") or b":~" in word:
+            return EXPANDS
+        cut = next((char for char in word if char in b";&|<>()"), None)
+        if cut is not None:
+            self.problem(value.line.number, f"{chr(cut)} without quotes ends the value")
+            return f"the shell ends it at its {chr(cut)}"
+        if not word.endswith(b"\r"):
+            return value.bare()
+        self.problem(value.line.number, "CR LF: the value gets a carriage return at its end")
+        return value.raw()
+
+
+def _assigned(line: EnvLine) -> Assignment | None:
+    """Return what a line assigns; a line that was masked whole assigns nothing."""
+    if line.masked and line.raw is None:
+        return None
+    return assignment(line.text.encode("utf-8", "surrogateescape"))
+
+
+def _word(value: bytes) -> tuple[bytes, bytes, bytes]:
+    """Split a value at its first blank: the word, the blank, the rest."""
+    for at, char in enumerate(value):
+        if char in b" \t":
+            return value[:at], value[at : at + 1], value[at + 1 :]
+    return value, b"", b""
