@@ -385,7 +385,7 @@ def _metadata(node: Node, owners: Mapping[int, str]) -> dict[str, object]:
 
 def _places(name: str, search: str) -> list[str]:
     folders = search.split(":") if search else []
-    return [posixpath.join(folder or ".", name) for folder in folders]
+    return [posixpath.join(folder, name) for folder in folders]
 
 
 def _may_run(node: Node, uid: int | None) -> bool:
