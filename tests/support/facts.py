@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 
+from fleet.facts.envfile import read_env_file
 from fleet.facts.model import (
     CommandFact,
     EndpointFact,
@@ -19,7 +20,7 @@ from fleet.facts.model import (
 from fleet.inventory.address import parse_address
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret, keyed_digest
-from fleet.systems.catalogue import load_catalogue
+from fleet.systems.catalogue import Catalogue, load_catalogue
 from fleet.systems.resolve import resolve
 from fleet.verifier.judge import Expectations, judge
 from fleet.verifier.model import Finding
@@ -65,6 +66,17 @@ class World:
             path=path, absolute=absolute(path), state=State.PRESENT, link=bool(via),
             hops=tuple(hops), final=at, kind="file", mode=mode, uid=1000, owner="u",
             size=len(content), mtime=0, sha256=self._keep(content),
+        )  # fmt: skip
+        return self
+
+    def env_file(
+        self, path: str, content: bytes, *, public: Sequence[str] = (), mode: int = 0o600
+    ) -> "World":
+        """An env file as an audit reads it: structure and digests, no secret values."""
+        self.paths[path] = PathFact(
+            path=path, absolute=absolute(path), state=State.PRESENT, final=absolute(path),
+            kind="file", mode=mode, uid=1000, owner="u", size=len(content), mtime=0,
+            env=read_env_file(content, nonce=NONCE, public=public),
         )  # fmt: skip
         return self
 
@@ -160,7 +172,21 @@ def findings(
     toolkit: Toolkit | None = None,
 ) -> dict[str, Finding]:
     """Judge a world; findings by gate."""
-    catalogue = load_catalogue()
+    return findings_in(
+        load_catalogue(), where, world, secrets=secrets, troubles=troubles, toolkit=toolkit
+    )
+
+
+def findings_in(
+    catalogue: Catalogue,
+    where: Target,
+    world: World,
+    *,
+    secrets: Mapping[SecretRef, Secret] | None = None,
+    troubles: Mapping[SecretRef, str] | None = None,
+    toolkit: Toolkit | None = None,
+) -> dict[str, Finding]:
+    """Judge a world by a catalogue of its own."""
     systems = [catalogue.system(name) for name in where.systems]
     expectations = Expectations(
         today=date(2026, 12, 1), secrets=secrets or {}, troubles=troubles or {}, toolkit=toolkit

@@ -41,8 +41,11 @@ def file(look: Look) -> Judgement:
         )  # fmt: skip
     if fact.env.binary:
         return failed("is no text file", way(fact))
-    dialect = Dialect(look.text("env_reader") or "sh")
-    return _read(look, fact, dialect, interpret(fact.env, dialect))
+    reader = look.text("env_reader")
+    if reader not in list(Dialect):
+        known = ", ".join(Dialect)
+        return not_checked(f"env_reader is {reader!r}; it would be one of {known}", way(fact))
+    return _read(look, fact, Dialect(reader), interpret(fact.env, Dialect(reader)))
 
 
 def _read(look: Look, fact: PathFact, dialect: Dialect, reading: Reading) -> Judgement:

@@ -1,0 +1,127 @@
+"""The catalogue: built-in systems, other packages' systems, and a user's own gates."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.facts import BRIDGE, World, findings_in, target
+
+from fleet.errors import CatalogueError
+from fleet.systems.catalogue import Catalogue, load_catalogue
+from fleet.systems.model import Gate
+from fleet.verifier.model import Verdict
+
+
+def test_every_gate_has_a_question_a_remedy_and_a_working_check() -> None:
+    catalogue = load_catalogue()
+    gates = catalogue.gates()
+    assert {s.system for s, _ in gates} >= {"mempalace-bridge", "env", "mempalace-serve"}
+    for system, gate in gates:
+        assert gate.asks.endswith("."), gate.id
+        assert gate.remedy or gate.id, gate.id
+        check = catalogue.check(system.system, gate)
+        assert (check is None) == (gate.marker is not None), gate.id
+
+
+def test_a_name_that_is_not_there_lists_what_is() -> None:
+    with pytest.raises(CatalogueError, match="mempalace-bridge"):
+        load_catalogue().system("mempalace-brige")
+    with pytest.raises(CatalogueError, match="fleet gates"):
+        load_catalogue().gate("bridge.fed")
+
+
+def own(**fields: object) -> Gate:
+    return Gate.model_validate({"id": "bridge.mine", "asks": "It does mine.", **fields})
+
+
+def test_a_users_marker_gate_is_asked_like_any_other() -> None:
+    gate = own(marker={"in": "bridge", "all": ["MEMPALACE_MINE"]}, gives="mine")
+    catalogue = load_catalogue().extended([("mempalace-bridge", gate)])
+    where = target("mempalace-bridge", require=["mine"])
+    world = World().file("~/.pi/agent/extensions/mempalace.ts", BRIDGE)
+    found = findings_in(catalogue, where, world)["bridge.mine"]
+    assert (found.verdict, found.required) == (Verdict.FAIL, True)
+    able = BRIDGE + b"const mine = process.env.MEMPALACE_MINE;\n"
+    world.file("~/.pi/agent/extensions/mempalace.ts", able)
+    assert findings_in(catalogue, where, world)["bridge.mine"].verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"id": "bridge.feed", "marker": {"in": "bridge", "all": ["X"]}}, "another gate"),
+        ({"marker": {"in": "brige", "all": ["X"]}}, "no artifact 'brige'"),
+        ({}, "a marker or a check"),
+        ({"marker": {"in": "bridge", "all": ["X"]}, "needs": ["bridge.none"]}, "bridge.none"),
+    ],
+)
+def test_a_gate_that_cannot_be_asked_is_refused(fields: dict[str, object], told: str) -> None:
+    with pytest.raises(CatalogueError) as caught:
+        load_catalogue().extended([("mempalace-bridge", own(**fields))])
+    assert told in str(caught.value)
+
+
+def test_a_marker_that_asserts_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="asserts nothing"):
+        own(marker={"in": "bridge"})
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A third party's package, installed as pip leaves it."""
+    folder = tmp_path / "other_memory"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "system.yml").write_text(
+        "system: other-memory\nabout: Another memory.\n"
+        "artifacts: {it: {kind: observed, path: ~/.other, read: whole}}\n"
+        "gates: [{id: other.there, asks: It is there., check: there, always: true}]\n"
+    )
+    (folder / "gates.py").write_text(
+        "from fleet.verifier.model import failed, passed\n"
+        "def there(look):\n"
+        "    fact = look.artifact('it')\n"
+        "    return passed('there') if fact and fact.final else failed('not there')\n"
+    )
+    info = tmp_path / "other_memory-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-memory\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[fleet.systems]\nother-memory = other_memory\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    load_catalogue.cache_clear()
+    yield folder
+    load_catalogue.cache_clear()
+    for name in [n for n in sys.modules if n.startswith("other_memory")]:
+        del sys.modules[name]
+
+
+def test_a_third_party_adds_a_system_by_entry_point(package: Path) -> None:
+    catalogue = load_catalogue()
+    where = target("other-memory")
+    assert findings_in(catalogue, where, World().file("~/.other"))["other.there"].verdict is (
+        Verdict.PASS
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("system: other-memory\nabout: x\ngate: []\n", "gate"),
+        ("system: env\nabout: x\n", "described twice"),
+        ("a: [", "system.yml"),
+    ],
+)
+def test_a_wrong_description_names_its_file(package: Path, text: str, told: str) -> None:
+    (package / "system.yml").write_text(text)
+    with pytest.raises((CatalogueError, ValueError)) as caught:
+        load_catalogue()
+    assert told in str(caught.value)
+
+
+def test_a_missing_check_is_told_with_its_module(package: Path) -> None:
+    (package / "gates.py").write_text("")
+    catalogue: Catalogue = load_catalogue()
+    system, gate = catalogue.gate("other.there")
+    with pytest.raises(CatalogueError, match="'there'"):
+        catalogue.check(system.system, gate)
