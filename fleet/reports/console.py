@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from io import StringIO
 from typing import Literal
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -21,6 +22,14 @@ def paragraph(text: str, width: int, indent: int = 2, style: str = "") -> list[T
     """Fold a text into indented lines; the second and later ones hang by two more cells."""
     first, rest = " " * indent, " " * (indent + 2)
     return [line((folded, style)) for folded in fold(text, width, first, rest)]
+
+
+def labelled(label: str, text: str, room: int, width: int) -> list[Text]:
+    """Fold a text beside its label, which takes ``room`` cells after an indent of two."""
+    indent = " " * (room + 4)
+    first, *rest = fold(text, width, indent, indent) or [indent]
+    label += " " * (room - cell_len(label))
+    return [line("  ", (label, "dim"), "  ", first[room + 4 :]), *(line(text) for text in rest)]
 
 
 def rendered(lines: Iterable[Text], *, colour: bool) -> str:

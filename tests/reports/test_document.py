@@ -1,10 +1,10 @@
 """The document that other programs read."""
 
 import json
-from collections.abc import Callable
 
 import jsonschema
 import pytest
+from support.crafted import craft
 
 from fleet.reports.document import RunDocument, document, json_schema
 from fleet.reports.json import render
@@ -12,19 +12,18 @@ from fleet.reports.view import View
 from fleet.verifier.model import Verdict
 from fleet.verifier.run import Run
 
-Craft = Callable[[str], Run]
 NAMES = ["mixed", "hostile", "crowd", "wide", "healthy", "nothing", "silent", "image"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_document_keeps_its_schema(name: str, craft: Craft) -> None:
+def test_every_document_keeps_its_schema(name: str) -> None:
     told = json.loads(render(craft(name), View()))
     jsonschema.Draft202012Validator.check_schema(json_schema())
     jsonschema.validate(told, json_schema())
     assert RunDocument.model_validate(told) == document(craft(name))
 
 
-def test_it_says_what_was_asked_and_what_came(craft: Craft) -> None:
+def test_it_says_what_was_asked_and_what_came() -> None:
     told = document(craft("mixed"))
     assert told.format == "fleet.run/1"
     assert told.run.command == "audit"
@@ -42,7 +41,7 @@ def test_it_says_what_was_asked_and_what_came(craft: Craft) -> None:
     assert (laptop.address, laptop.milliseconds) == ("ssh://me@laptop", 120)
 
 
-def test_it_counts_every_verdict(craft: Craft) -> None:
+def test_it_counts_every_verdict() -> None:
     told = document(craft("mixed")).summary
     assert set(told.verdicts) == set(Verdict)
     assert told.verdicts[Verdict.FAIL] == 6
@@ -53,11 +52,11 @@ def test_it_counts_every_verdict(craft: Craft) -> None:
     assert told.conclusion.reason == "4 required gates failed on 4 targets"
 
 
-def test_nothing_checked_is_no_success(craft: Craft) -> None:
+def test_nothing_checked_is_no_success() -> None:
     assert document(craft("nothing")).summary.conclusion.code == 3
 
 
-def test_order_does_not_depend_on_who_answered_first(craft: Craft) -> None:
+def test_order_does_not_depend_on_who_answered_first() -> None:
     run = craft("mixed")
     turned = Run(
         run.id, run.command, run.started, run.finished, tuple(reversed(run.results)), run.strict
@@ -65,7 +64,7 @@ def test_order_does_not_depend_on_who_answered_first(craft: Craft) -> None:
     assert render(run, View()) == render(turned, View())
 
 
-def test_control_characters_travel_escaped(craft: Craft) -> None:
+def test_control_characters_travel_escaped() -> None:
     text = render(craft("hostile"), View())
     assert "\\\\x1b" in text
     assert "\u202e" not in text

@@ -1,8 +1,9 @@
 """What is told where, and once."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+
+from support.crafted import craft
 
 from fleet.facts.model import Facts, Platform
 from fleet.inventory.model import Address, Scheme, Target
@@ -11,7 +12,6 @@ from fleet.verifier.model import Finding, Severity, Verdict
 from fleet.verifier.run import Run, TargetResult
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
-Craft = Callable[[str], Run]
 
 
 def one(*findings: Finding, strict: bool = False) -> Run:
@@ -66,7 +66,7 @@ def test_a_circle_of_followers_ends() -> None:
     assert set(gates) == {"s.a", "s.b"}
 
 
-def test_the_worst_comes_first(craft: Craft) -> None:
+def test_the_worst_comes_first() -> None:
     found = chapters(craft("mixed"))
     assert [g.finding.severity for g in found.deciding] == ["critical", "critical", "major"]
     assert found.deciding[-1].targets == ("pi-devbox:2026-08-10", "pi-devbox:2026-08-11")
@@ -81,7 +81,7 @@ def test_what_differs_in_one_fact_is_not_merged() -> None:
     assert len(chapters(replace(run, results=results)).deciding) == 2
 
 
-def test_targets_that_are_silent_for_one_reason_are_told_once(craft: Craft) -> None:
+def test_targets_that_are_silent_for_one_reason_are_told_once() -> None:
     found = chapters(craft("crowd")).silent
     assert len(found) == 1
     assert found[0].hint.startswith("if the machine was rebuilt: ssh-keygen -R TARGET,")
@@ -99,7 +99,7 @@ def test_strict_decides_by_warnings_and_advisory_failures() -> None:
     assert [g.finding.gate for g in chapters(run).deciding] == ["s.b", "s.a"]
 
 
-def test_no_finding_is_lost(craft: Craft) -> None:
+def test_no_finding_is_lost() -> None:
     for name in ("mixed", "crowd", "wide", "hostile", "image"):
         run = craft(name)
         found = chapters(run)

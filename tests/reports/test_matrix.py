@@ -1,12 +1,10 @@
 """How findings come down to one mark."""
 
-from collections.abc import Callable
-
 import pytest
+from support.crafted import craft
 
 from fleet.reports.matrix import Mark, Row, mark, matrix, merged
 from fleet.verifier.model import Finding, Severity, Verdict
-from fleet.verifier.run import Run
 
 
 def told(verdict: str, *, required: bool = False) -> Finding:
@@ -46,7 +44,7 @@ def test_strict_makes_every_failure_count() -> None:
     assert mark([told("fail")], strict=True) is Mark.FAIL
 
 
-def test_columns_are_systems_then_capabilities(craft: Callable[[str], Run]) -> None:
+def test_columns_are_systems_then_capabilities() -> None:
     laid = matrix(craft("mixed"))
     assert laid.columns == ("mempalace-bridge", "env", "mempalace-serve", "feed", "stamp")
     assert laid.systems == 3

@@ -5,18 +5,16 @@
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from support.crafted import craft
 
 from fleet.reports.terminal import render
 from fleet.reports.view import Detail, View
-from fleet.verifier.run import Run
 
 CASES = Path(__file__).parents[1] / "cases" / "reports"
-Craft = Callable[[str], Run]
 
 SEEN = {
     "mixed": ("mixed", View()),
@@ -35,7 +33,7 @@ SEEN = {
 
 
 @pytest.mark.parametrize("name", SEEN)
-def test_reads_as_the_golden_file_says(name: str, craft: Craft) -> None:
+def test_reads_as_the_golden_file_says(name: str) -> None:
     run, view = SEEN[name]
     text = render(craft(run), view)
     golden = CASES / f"{name}.txt"
@@ -47,12 +45,12 @@ def test_reads_as_the_golden_file_says(name: str, craft: Craft) -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 @pytest.mark.parametrize("name", ["mixed", "hostile", "crowd", "wide", "silent"])
-def test_no_line_is_wider_than_the_screen(name: str, width: int, craft: Craft) -> None:
+def test_no_line_is_wider_than_the_screen(name: str, width: int) -> None:
     for line in render(craft(name), View(width=width)).splitlines():
         assert cell_len(line) <= width, line
 
 
-def test_a_finding_reads_as_promised(craft: Craft) -> None:
+def test_a_finding_reads_as_promised() -> None:
     promised = (
         "pi-devbox:2026-08-10   bridge.feed   FAIL   cannot feed\n"
         "  /opt/mempalace-toolkit/extensions/pi/mempalace.ts"
@@ -64,7 +62,7 @@ def test_a_finding_reads_as_promised(craft: Craft) -> None:
     assert promised in render(craft("image"), View(width=110))
 
 
-def test_what_a_target_sent_is_neither_markup_nor_control(craft: Craft) -> None:
+def test_what_a_target_sent_is_neither_markup_nor_control() -> None:
     plain = render(craft("hostile"), View())
     assert "[/red] is [link=file:///etc]here[/link] :warning:" in plain
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2028]", plain)
@@ -73,7 +71,7 @@ def test_what_a_target_sent_is_neither_markup_nor_control(craft: Craft) -> None:
     assert "\x1b]" not in coloured
 
 
-def test_colours_add_nothing_but_colours(craft: Craft) -> None:
+def test_colours_add_nothing_but_colours() -> None:
     plain = render(craft("mixed"), View())
     coloured = render(craft("mixed"), View(colour=True))
     assert "\x1b[1;31m" in coloured
@@ -82,20 +80,20 @@ def test_colours_add_nothing_but_colours(craft: Craft) -> None:
     assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
 
 
-def test_one_cause_on_many_targets_is_told_once(craft: Craft) -> None:
+def test_one_cause_on_many_targets_is_told_once() -> None:
     text = render(craft("crowd"), View())
     assert text.count("cannot feed") == 1
     assert "196 targets   bridge.feed" in text
     assert len(text.splitlines()) < 40
 
 
-def test_verbose_names_every_target(craft: Craft) -> None:
+def test_verbose_names_every_target() -> None:
     text = render(craft("crowd"), View(detail=Detail.VERBOSE))
     found = text[text.index("196 targets") :].partition("/opt/")[0]
     assert len(re.findall(r"web-\d{3}", found)) == 196
 
 
-def test_marks_are_told_apart_without_colour_in_ascii(craft: Craft) -> None:
+def test_marks_are_told_apart_without_colour_in_ascii() -> None:
     text = render(craft("mixed"), View(unicode=False))
     assert text.isascii()
     legend = next(line for line in text.splitlines() if "FAIL" in line and "pass" in line)

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from fleet.errors import TargetError, Unreachable
 from fleet.facts.model import Facts, Platform
 from fleet.inventory.model import Address, Scheme, Target
@@ -304,6 +302,6 @@ RUNS: dict[str, Callable[[], Run]] = {
 }
 
 
-@pytest.fixture(name="craft")
-def _craft() -> Callable[[str], Run]:
-    return lambda name: RUNS[name]()
+def craft(name: str) -> Run:
+    """Craft one of the runs by name."""
+    return RUNS[name]()

@@ -1,0 +1,21 @@
+"""``fleet apply``."""
+
+import click
+
+from fleet.cli.engine import Engine
+from fleet.cli.options import INVENTORY, REPORT, TARGETS, WORK, Options, takes
+
+
+@click.command(short_help="Change what the plan shows, after asking.")
+@takes(*INVENTORY, *TARGETS, "adopt", "prune", "diff", "yes", *WORK, *REPORT)
+@click.pass_obj
+def apply(engine: Engine, options: Options) -> int:
+    """Show what would change, ask, and change it; does not verify it.
+
+    A target whose apply fails is put back as it was. `fleet provision` verifies too.
+    """
+    from fleet.cli.deploying import carry_out, finish, planned  # noqa: PLC0415 - lazy
+
+    context, _, plans = planned(engine, options)
+    applied = carry_out(engine, context, plans, options)
+    return 2 if applied is None else finish(plans, applied, options)

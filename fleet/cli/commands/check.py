@@ -1,0 +1,45 @@
+"""``fleet check``."""
+
+import click
+
+from fleet.cli.chosen import known_names
+from fleet.cli.engine import Engine
+from fleet.cli.options import INVENTORY, REPORT, WORK, Options, takes
+from fleet.errors import UsageError
+
+HELP = """Look at targets that need no inventory, and judge them.
+
+\b
+ADDRESS is one of
+  ssh://user@host:port     a host; HOST alone means ssh://HOST
+  local:[HOME]             this machine, or another home on it
+  rootfs:DIR               an unpacked root file system
+  container:NAME           a running container
+  docker-daemon:REF        an image in the engine
+  oci:DIR[:TAG]  oci-archive:FILE[:TAG]  docker-archive:FILE[:REF]
+
+\b
+fleet check docker-daemon:pi-devbox:latest --system mempalace-bridge --require feed"""
+
+
+@click.command(help=HELP)
+@click.argument("addresses", metavar="ADDRESS...", nargs=-1, required=True)
+@takes(*INVENTORY, "systems", "require", "strict", *WORK, *REPORT)
+@click.pass_obj
+def check(engine: Engine, addresses: tuple[str, ...], options: Options) -> int:
+    """Look at targets that need no inventory, and judge them."""
+    from fleet.cli.output import report  # noqa: PLC0415 - lazy
+    from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
+
+    variables = engine.variables(options.variables)
+    context = engine.context(options.inventory, variables)
+    known_names(context, options)
+    if not options.systems:
+        raise UsageError(
+            "nothing says what to look for",
+            hint=f"name it with --system: {', '.join(context.catalogue.systems)}",
+        )
+    targets = engine.addressed(dict.fromkeys(addresses), variables)
+    with watching(len(targets), options) as observer:
+        run = engine.audit(targets, context, options.audit(), observer, "check")
+    return report(run, options)

@@ -1,0 +1,70 @@
+"""``fleet facts``."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fleet.cli import completion
+from fleet.cli.chosen import chosen
+from fleet.cli.engine import Engine
+from fleet.cli.options import INVENTORY, WORK, Options, takes
+
+if TYPE_CHECKING:
+    from fleet.engine.facts import Looked
+
+PRIVATE = 0o600
+UNSEEN = 3
+
+
+@click.command()
+@click.argument("patterns", metavar="[PATTERN]...", nargs=-1, shell_complete=completion.targets)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Save one file a target here; `fleet audit --from DIR` judges them.",
+)
+@takes(*INVENTORY, "systems", *WORK, "quiet")
+@click.pass_obj
+def facts(engine: Engine, patterns: tuple[str, ...], folder: Path | None, options: Options) -> int:
+    """Read what an audit would read, and judge nothing.
+
+    Without -o the facts are printed, one JSON document a line. They hold no secret's value.
+    """
+    from dataclasses import replace  # noqa: PLC0415 - lazy
+
+    from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
+
+    limit = tuple(word for pattern in patterns for word in pattern.split(",") if word)
+    context, targets = chosen(engine, replace(options, limit=limit))
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with watching(len(targets), options) as observer:
+        looked = list(engine.facts(targets, context, options.audit(), observer))
+    return _saved(looked, folder, quiet=options.quiet)
+
+
+def _saved(looked: "Iterable[Looked]", folder: Path | None, *, quiet: bool) -> int:
+    from fleet.cli.output import write  # noqa: PLC0415 - lazy
+    from fleet.facts.saved import dumps, file_name  # noqa: PLC0415 - lazy
+    from fleet.reports.text import printable  # noqa: PLC0415 - lazy
+
+    code = 0
+    for one in looked:
+        name = printable(one.target.name)
+        if one.facts is None:
+            why = one.trouble.what if one.trouble else "nothing was seen"
+            click.echo(f"{name}: {printable(why)}", err=True)
+            code = UNSEEN
+        elif folder is None:
+            click.echo(one.facts.model_dump_json())
+        else:
+            path = folder / file_name(one.target.name)
+            write(path, dumps(one.facts), PRIVATE)
+            if not quiet:
+                click.echo(f"{name}: {printable(str(path))}")
+    return code

@@ -1,0 +1,34 @@
+"""``fleet init``."""
+
+from pathlib import Path
+
+import click
+
+from fleet.cli.engine import Engine
+from fleet.errors import UsageError
+
+FOLDER = Path("inventory")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=FOLDER)
+@click.pass_obj
+def init(engine: Engine, folder: Path) -> int:
+    """Write a commented inventory to fill in.
+
+    FOLDER is made where it is missing; ./inventory where you name none. Nothing is overwritten.
+    """
+    files = {folder / name: text for name, text in engine.starter().items()}
+    for place in files:
+        if place.exists():
+            hint = "name another folder, or change that file"
+            raise UsageError(
+                "there is an inventory already, and it stays", where=str(place), hint=hint
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    for place, text in files.items():
+        with place.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+        click.echo(f"wrote {place}")
+    click.echo("  fill it in, then: fleet inventory check, fleet plan, fleet provision")
+    return 0

@@ -1,0 +1,21 @@
+"""``fleet uninstall``."""
+
+import click
+
+from fleet.cli.engine import Engine
+from fleet.cli.options import INVENTORY, REPORT, TARGETS, WORK, Options, takes
+
+
+@click.command(short_help="Remove what fleet put there, after asking.")
+@takes(*INVENTORY, *TARGETS, "diff", "yes", *WORK, *REPORT)
+@click.pass_obj
+def uninstall(engine: Engine, options: Options) -> int:
+    """Remove what fleet put on each target; shows it and asks first.
+
+    Only what the target's ledger owns and nobody has edited since. What was adopted is put back.
+    """
+    from fleet.cli.deploying import carry_out, finish, planned  # noqa: PLC0415 - lazy
+
+    context, _, plans = planned(engine, options, removal=True)
+    applied = carry_out(engine, context, plans, options)
+    return 2 if applied is None else finish(plans, applied, options)

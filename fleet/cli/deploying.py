@@ -1,0 +1,108 @@
+"""Planning, asking, changing: shared by ``plan``, ``apply``, ``uninstall`` and ``provision``."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from fleet.cli.chosen import chosen
+from fleet.cli.engine import Engine
+from fleet.cli.options import Options
+from fleet.cli.output import deliver, view
+from fleet.cli.progress import watching
+from fleet.errors import UsageError
+from fleet.reports.plan import (
+    applied_text,
+    conclude_applied,
+    conclude_plans,
+    plans_json,
+    plans_text,
+)
+
+if TYPE_CHECKING:
+    from fleet.engine.context import Context
+    from fleet.engine.deploy import TargetApplied, TargetPlan
+    from fleet.inventory.model import Target
+
+
+def planned(
+    engine: Engine, options: Options, *, removal: bool = False
+) -> "tuple[Context, tuple[Target, ...], tuple[TargetPlan, ...]]":
+    """Plan what the command line means, for deploying or for removing."""
+    context, targets = chosen(engine, options)
+    make = engine.uninstall if removal else engine.plan
+    with watching(len(targets), options) as observer:
+        return context, targets, make(targets, context, options.deploy(), observer)
+
+
+def show(plans: "Sequence[TargetPlan]", options: Options) -> int:
+    """Show plans as the result of the command, and return its exit code."""
+    if options.format == "json":
+        deliver(plans_json(plans), options)
+    else:
+        deliver(plans_text(plans, view(options), diff=options.diff), options)
+    return conclude_plans(plans).code
+
+
+def carry_out(
+    engine: Engine,
+    context: "Context",
+    plans: "Sequence[TargetPlan]",
+    options: Options,
+) -> "tuple[TargetApplied, ...] | None":
+    """Show plans, ask, and carry them out; None where the answer was no.
+
+    Raises:
+        UsageError: there is something to ask and nobody to answer.
+    """
+    show_plans(plans, options)
+    work = [p for p in plans if p.plan is not None and p.plan.changes]
+    if not work:
+        return ()
+    if not agreed(len(work), options):
+        click.echo("nothing was changed", err=True)
+        return None
+    with watching(len(work), options) as observer:
+        return engine.apply(work, context, options.deploy(), observer)
+
+
+def show_plans(plans: "Sequence[TargetPlan]", options: Options) -> None:
+    """Show plans on the way to something else; beside a JSON document they go to stderr."""
+    aside = options.format == "json"
+    seen = replace(view(options), colour=False) if aside else view(options)
+    text = plans_text(plans, seen, diff=options.diff, closing=False)
+    click.echo(text, err=aside, color=True)
+
+
+def finish(
+    plans: "Sequence[TargetPlan]", applied: "Sequence[TargetApplied]", options: Options
+) -> int:
+    """Tell what applying came to, and return the exit code."""
+    conclusion = conclude_applied(plans, applied)
+    if options.format == "json":
+        deliver(plans_json(plans, applied), options)
+    else:
+        deliver(applied_text(applied, view(options), conclusion), options)
+    return conclusion.code
+
+
+def agreed(number: int, options: Options) -> bool:
+    """Ask whether to change a number of targets, unless the options say yes.
+
+    Raises:
+        UsageError: there is nobody to answer.
+    """
+    if options.yes:
+        return True
+    if not _attended():
+        raise UsageError(
+            "nobody is here to agree to the changes",
+            hint="--yes goes ahead without asking; `fleet plan` only shows them",
+        )
+    return click.confirm(f"Change {number} target{'s' if number > 1 else ''}?", err=True)
+
+
+def _attended() -> bool:
+    return sys.stdin.isatty()

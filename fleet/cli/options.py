@@ -1,0 +1,249 @@
+"""The options that commands share, and the one value that a command gets them in."""
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TypeAlias
+
+import click
+
+from fleet.cli import completion
+from fleet.cli.completion import DEFAULTS
+from fleet.engine.options import DEFAULT_JOBS, DEFAULT_SECONDS, AuditOptions, DeployOptions
+from fleet.errors import UsageError
+
+FORMATS = ("terminal", "json")
+MOST_JOBS = 256
+MOST_SECONDS = 86_400
+
+Command: TypeAlias = Callable[..., int]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says, whichever of the shared options the command takes.
+
+    Attributes:
+        variables: ``NAME=VALUE`` as given.
+        timeout: seconds for one target; None means the job's own default.
+    """
+
+    inventory: Path | None = None
+    variables: tuple[str, ...] = ()
+    limit: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
+    strict: bool = False
+    from_dir: Path | None = None
+    jobs: int = DEFAULT_JOBS
+    timeout: float | None = None
+    adopt: bool = False
+    prune: bool = False
+    yes: bool = False
+    diff: bool = True
+    format: str = "terminal"
+    output: Path | None = None
+    verbose: bool = False
+    quiet: bool = False
+
+    def source(self) -> Path:
+        """Return the inventory: the one that is named, else the one that lies here.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if self.inventory is not None:
+            return self.inventory
+        for path in DEFAULTS:
+            if path.exists():
+                return path
+        raise UsageError(
+            f"there is no inventory: neither ./{DEFAULTS[0]} nor ./{DEFAULTS[1]}",
+            hint="name one with -i, or write one with `fleet init`",
+        )
+
+    def audit(self) -> AuditOptions:
+        """Return the knobs of looking and judging."""
+        return AuditOptions(
+            jobs=self.jobs,
+            timeout=self.timeout or DEFAULT_SECONDS,
+            strict=self.strict,
+            systems=self.systems,
+            require=self.require,
+            from_dir=self.from_dir,
+        )
+
+    def deploy(self) -> DeployOptions:
+        """Return the knobs of planning and applying."""
+        return DeployOptions(
+            jobs=self.jobs,
+            timeout=self.timeout or DeployOptions().timeout,
+            systems=self.systems,
+            adopt=self.adopt,
+            prune=self.prune,
+            limit=self.limit,
+        )
+
+
+def _listed(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> object:
+    return tuple(word for value in values for word in value.split(",") if word)
+
+
+def _jobs(_ctx: click.Context, _param: click.Parameter, value: int) -> int:
+    if not 1 <= value <= MOST_JOBS:
+        raise click.BadParameter(f"it takes a number from 1 to {MOST_JOBS}")
+    return value
+
+
+def _seconds(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value <= MOST_SECONDS:
+        raise click.BadParameter(f"it takes seconds, more than 0 and at most {MOST_SECONDS}")
+    return value
+
+
+def _writable(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse before the work what could not be written after it."""
+    if path is None or str(path) == "-":
+        return None
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise click.BadParameter(f"there is no folder {folder} to write to")
+    if path.is_dir():
+        raise click.BadParameter(f"{path} is a folder; it takes a file")
+    if not os.access(path if path.exists() and not path.is_file() else folder, os.W_OK):
+        raise click.BadParameter(f"{folder} cannot be written to")
+    return path
+
+
+OPTIONS: Mapping[str, Callable[[Command], Command]] = {
+    "inventory": click.option(
+        "-i",
+        "--inventory",
+        type=click.Path(exists=True, path_type=Path),
+        envvar="FLEET_INVENTORY",
+        help="Inventory folder or file. [default: ./inventory, else ./fleet.yml]",
+    ),
+    "variables": click.option(
+        "-e",
+        "--set",
+        "variables",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Set a variable, over what the inventory says; a secret as '!secret env:NAME'.",
+    ),
+    "limit": click.option(
+        "--limit",
+        metavar="PATTERN",
+        multiple=True,
+        callback=_listed,
+        shell_complete=completion.targets,
+        help="Only these targets: a name, a group, a glob; !PATTERN leaves out.",
+    ),
+    "systems": click.option(
+        "--system",
+        "systems",
+        metavar="SYSTEM",
+        multiple=True,
+        callback=_listed,
+        shell_complete=completion.systems,
+        help="Only these systems.",
+    ),
+    "require": click.option(
+        "--require",
+        metavar="CAPABILITY",
+        multiple=True,
+        callback=_listed,
+        shell_complete=completion.capabilities,
+        help="Require a capability of every target, beside what the inventory requires.",
+    ),
+    "strict": click.option(
+        "--strict",
+        is_flag=True,
+        help="Let advisory failures and warnings decide the exit code too.",
+    ),
+    "from_dir": click.option(
+        "--from",
+        "from_dir",
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Judge facts saved by `fleet facts -o DIR`; connects to nothing.",
+    ),
+    "jobs": click.option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        type=int,
+        callback=_jobs,
+        default=DEFAULT_JOBS,
+        show_default=True,
+        help="How many targets at once.",
+    ),
+    "timeout": click.option(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        callback=_seconds,
+        help="The longest one target may take.  [default: 30; to change: 120]",
+    ),
+    "adopt": click.option(
+        "--adopt",
+        is_flag=True,
+        help="Take over files that stand in the way; a backup of each is kept.",
+    ),
+    "prune": click.option(
+        "--prune",
+        is_flag=True,
+        help="Also remove what fleet once put there and the inventory no longer declares.",
+    ),
+    "yes": click.option("--yes", "-y", is_flag=True, help="Do not ask before changing anything."),
+    "diff": click.option(
+        "--diff/--no-diff", default=True, help="Show what changes inside files.  [default: diff]"
+    ),
+    "format": click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        default="terminal",
+        show_default=True,
+        help="Form of the report.",
+    ),
+    "output": click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        callback=_writable,
+        help="Write the report to a file, whole or not at all.",
+    ),
+    "verbose": click.option("-v", "--verbose", is_flag=True, help="Show passes and every name."),
+    "quiet": click.option("-q", "--quiet", is_flag=True, help="Show only what decides."),
+}
+INVENTORY = ("inventory", "variables")
+TARGETS = ("limit", "systems")
+WORK = ("jobs", "timeout")
+REPORT = ("format", "output", "verbose", "quiet")
+
+
+def takes(*names: str) -> Callable[[Command], Command]:
+    """Give a command some shared options; it gets them as one ``options``."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(**given: object) -> int:
+            shared = {name: given.pop(name) for name in names}
+            return command(**given, options=_made(shared))
+
+        decorated: Command = wrapped
+        for name in reversed(names):
+            decorated = OPTIONS[name](decorated)
+        return decorated
+
+    return decorate
+
+
+def _made(shared: Mapping[str, object]) -> Options:
+    known = {f.name for f in fields(Options)}
+    if shared.get("verbose") and shared.get("quiet"):
+        raise UsageError("--verbose and --quiet contradict each other", hint="give one of them")
+    return Options(**{name: value for name, value in shared.items() if name in known})  # type: ignore[arg-type]  # click has checked every type

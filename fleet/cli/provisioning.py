@@ -1,0 +1,114 @@
+"""Plan, ask, apply, verify: the whole of ``fleet provision``."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from fleet.cli.chosen import known_names
+from fleet.cli.deploying import agreed, carry_out, planned, show_plans
+from fleet.cli.engine import Engine
+from fleet.cli.options import Options
+from fleet.cli.output import report, view
+from fleet.cli.progress import watching
+from fleet.reports.plan import applied_text, conclude_applied
+from fleet.reports.text import printable
+
+if TYPE_CHECKING:
+    from fleet.engine.playbook import Playbook, PlaybookResult
+    from fleet.inventory.model import Variables
+    from fleet.verifier.run import Run
+
+FAILED = 2
+
+
+def directly(engine: Engine, options: Options) -> int:
+    """Provision the targets that the command line means.
+
+    What the audit finds decides the exit code; changes that were not made do too.
+    """
+    context, targets, plans = planned(engine, options)
+    applied = carry_out(engine, context, plans, options)
+    if applied is None:
+        return FAILED
+    changed = conclude_applied(plans, applied)
+    if applied:
+        text = applied_text(applied, view(options))
+        click.echo(text, err=options.format == "json")
+    with watching(len(targets), options) as observer:
+        run = engine.audit(targets, context, options.audit(), observer, "provision")
+    judged = report(run, options)
+    if _worst(changed.code, judged) == judged:
+        return judged
+    click.echo(f"exit {changed.code}: {changed.reason}; the gates alone: {judged}", err=True)
+    return changed.code
+
+
+def by_playbook(engine: Engine, name: str, options: Options) -> int:
+    """Carry a playbook out, after its changes were shown and agreed to.
+
+    The gates decide after each batch whether the next one starts.
+    """
+    playbook = engine.playbook(name)
+    overrides = engine.variables(options.variables)
+    context = engine.context(options.source(), overrides)
+    known_names(context, options)
+    if not options.yes and not _previewed(engine, playbook, overrides, options):
+        click.echo("nothing was changed", err=True)
+        return FAILED
+    with watching(None, options) as observer:
+        result = engine.run(playbook, context, options.deploy(), observer)
+    return _told(result, options)
+
+
+def _previewed(
+    engine: Engine, playbook: "Playbook", overrides: "Variables", options: Options
+) -> bool:
+    """Show what each play would change, and ask; a play that changes nothing is not asked about."""
+    pending = 0
+    for play in playbook.plays:
+        if play.state == "observed":
+            continue
+        context = engine.context(options.source(), {**play.variables, **overrides})
+        chosen = engine.targets(context, play.targets)
+        if options.limit:
+            limited = {t.name for t in engine.targets(context, options.limit)}
+            chosen = tuple(t for t in chosen if t.name in limited)
+        systems = tuple(s for s in play.systems if not options.systems or s in options.systems)
+        knobs = replace(options.deploy(), systems=systems or options.systems)
+        make = engine.plan if play.state == "present" else engine.uninstall
+        with watching(len(chosen), options) as observer:
+            plans = make(chosen, context, knobs, observer)
+        click.echo(f"{printable(play.name)}\n", err=options.format == "json")
+        show_plans(plans, options)
+        pending += sum(1 for p in plans if p.plan is not None and p.plan.changes)
+    return not pending or agreed(pending, options)
+
+
+def _told(result: "PlaybookResult", options: Options) -> int:
+    plans = [p for batch in result.batches for p in batch.plans]
+    applied = [a for batch in result.batches for a in batch.applied]
+    changed = conclude_applied(plans, applied)
+    if applied:
+        click.echo(applied_text(applied, view(options)), err=options.format == "json")
+    run = _together([batch.run for batch in result.batches if batch.run is not None])
+    judged = report(run, options) if run is not None else 0
+    if run is None and not result.stopped:
+        click.echo(f"exit {changed.code}: {changed.reason}", err=options.format == "json")
+    if result.stopped:
+        click.echo(f"stopped: {printable(result.stopped)}", err=True)
+        click.echo(f"  not touched: {printable(', '.join(result.left)) or 'nobody'}", err=True)
+    return _worst(changed.code, judged, FAILED if result.stopped and not judged else 0)
+
+
+def _together(runs: "Sequence[Run]") -> "Run | None":
+    """Join the runs of all batches; of a target that was judged twice the last word counts."""
+    if not runs:
+        return None
+    results = {r.target.name: r for run in runs for r in run.results}
+    return replace(runs[0], finished=runs[-1].finished, results=tuple(results.values()))
+
+
+def _worst(*codes: int) -> int:
+    return FAILED if FAILED in codes else max(codes)

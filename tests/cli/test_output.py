@@ -1,0 +1,46 @@
+"""Files are written whole or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fleet.cli.output import write
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old", encoding="utf-8")
+    (tmp_path / "link").symlink_to("real")
+    write(tmp_path / "link", "new\n")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text(encoding="utf-8") == "new\n"
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "report"
+    place.write_text("old", encoding="utf-8")
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write(place, "new")
+    assert place.read_text(encoding="utf-8") == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fleet.yml", "report"]
+
+
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    write(Path("/dev/null"), "gone")
+    assert not Path("/dev/null").is_file()
+
+
+def test_a_new_file_has_the_usual_bits(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write(tmp_path / "report", "text")
+        write(tmp_path / "private", "text", 0o600)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "report").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,67 @@
+"""What needs no target imports nothing that reaches one, and starts at once."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEAVY = (
+    "paramiko",
+    "docker",
+    "httpx",
+    "fabric",
+    "invoke",
+    "tree_sitter",
+    "requests",
+    "cryptography",
+)
+WORDS = (
+    ("--help",),
+    ("--version",),
+    ("audit", "--help"),
+    ("gates",),
+    ("explain", "bridge.feed"),
+    ("inventory", "--help"),
+    ("inventory", "schema"),
+    ("completion", "bash"),
+)
+SCRIPT = """
+import sys
+from fleet.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code, end.code
+print(*sorted({name.partition(".")[0] for name in sys.modules}), sep="\\n", file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_no_heavy_import(words: tuple[str, ...]) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *words],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    loaded = set(result.stderr.split())
+    assert "click" in loaded
+    assert not loaded & set(HEAVY)
+
+
+def test_help_needs_neither_rich_nor_pydantic() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "--help"],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert not set(result.stderr.split()) & {"rich", "pydantic", "yaml"}
+
+
+def test_it_starts_at_once() -> None:
+    taken = []
+    for _ in range(5):
+        begun = time.monotonic()
+        subprocess.run(
+            [sys.executable, "-m", "fleet", "--help"], capture_output=True, check=True, timeout=60
+        )
+        taken.append(time.monotonic() - begun)
+    assert min(taken) < 0.6  # 0.1 s on an idle machine; the limit bears one that is not

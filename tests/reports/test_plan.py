@@ -1,0 +1,101 @@
+"""What a person and a program read of plans."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from support import planned
+
+from fleet.reports.plan import (
+    applied_text,
+    conclude_applied,
+    conclude_plans,
+    plans_json,
+    plans_text,
+)
+from fleet.reports.view import Detail, View
+
+CASES = Path(__file__).parents[1] / "cases" / "reports"
+
+
+def golden(name: str, text: str) -> None:
+    file = CASES / f"{name}.txt"
+    if os.environ.get("FLEET_WRITE_GOLDEN"):
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+
+
+def test_plans_read_as_the_golden_file_says() -> None:
+    golden("plan", plans_text(planned.fleet(), View()))
+
+
+def test_plans_without_their_diff() -> None:
+    golden("plan-no-diff", plans_text(planned.fleet(), View(), diff=False))
+
+
+def test_what_applying_came_to() -> None:
+    conclusion = conclude_applied(planned.fleet(), planned.applied())
+    golden("applied", applied_text(planned.applied(), View(), conclusion))
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_no_line_is_wider_than_the_screen(width: int) -> None:
+    for line in plans_text(planned.fleet(), View(width=width)).splitlines():
+        assert cell_len(line) <= width, line
+
+
+def test_quiet_leaves_out_what_stays() -> None:
+    text = plans_text(planned.fleet(), View(detail=Detail.QUIET))
+    assert "vault" not in text
+    assert "attic" in text
+    assert "@@" not in text
+
+
+def test_a_long_diff_is_cut_and_says_so() -> None:
+    long = planned.env().model_copy(update={"diff": "\n".join(f"+line {n}" for n in range(100))})
+    plans = [planned.TargetPlan(planned.target("laptop"), planned.plan("laptop", long))]
+    assert "… 60 more lines (--verbose shows all)" in plans_text(plans, View())
+    assert "+line 99" in plans_text(plans, View(detail=Detail.VERBOSE))
+
+
+def test_a_hostile_diff_is_neither_markup_nor_control() -> None:
+    step = planned.env().model_copy(update={"diff": "+[red]\x1b[31m\n+a\rb"})
+    plans = [planned.TargetPlan(planned.target("laptop"), planned.plan("laptop", step))]
+    text = plans_text(plans, View())
+    assert "+[red]\\x1b[31m" in text
+    assert "\x1b" not in text + plans_json(plans)
+    assert "\r" not in text
+
+
+def test_exit_codes_of_plans() -> None:
+    vault, laptop, _, tower, attic = planned.fleet()
+    clash = planned.TargetPlan(
+        planned.target("tower"), planned.plan("tower", conflicts=(planned.conflict(),))
+    )
+    assert conclude_plans([vault]).code == 0
+    assert conclude_plans([vault, laptop]).code == 2
+    assert conclude_plans([clash]).code == 2
+    assert conclude_plans([vault, attic]).code == 3
+    assert conclude_plans([laptop, attic]).code == 2
+    assert conclude_plans([]).code == 3
+    laptop_done, desk_failed, tower_done = planned.applied()
+    assert conclude_applied([vault, laptop], [laptop_done]).code == 0
+    assert conclude_applied([laptop], [desk_failed]).code == 2
+    assert conclude_applied([tower], [tower_done]).code == 2
+    assert conclude_applied([laptop, attic], [laptop_done]).code == 3
+
+
+def test_plans_as_json() -> None:
+    told = json.loads(plans_json(planned.fleet(), planned.applied()))
+    assert told["format"] == "fleet.plans/1"
+    assert [t["name"] for t in told["targets"]] == ["attic", "desk", "laptop", "tower", "vault"]
+    attic, desk, laptop, tower, vault = told["targets"]
+    assert attic["trouble"]["what"] == "no answer in 30 s"
+    assert desk["applied"]["trouble"]["where"] == "desk"
+    assert laptop["applied"] == {"changed": 3, "trouble": None}
+    assert [c["change"] for c in laptop["changes"]] == ["create", "change", "remove"]
+    assert tower["conflicts"][0]["adoptable"]
+    assert (vault["changes"], vault["unchanged"]) == ([], 7)
+    assert told["conclusion"]["code"] == 2
