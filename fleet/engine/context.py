@@ -9,6 +9,7 @@ from fleet.engine.secrets import SecretStore
 from fleet.engine.toolkit import read_toolkit
 from fleet.errors import UsageError
 from fleet.inventory.inventory import Inventory
+from fleet.inventory.known import Known
 from fleet.inventory.load import load_inventory
 from fleet.inventory.model import Target, Value
 from fleet.systems.catalogue import Catalogue, load_catalogue
@@ -74,7 +75,8 @@ def load_context(
     catalogue = load_catalogue()
     if inventory is None:
         return Context(catalogue)
-    loaded = load_inventory(inventory, overrides=overrides or {}, systems=catalogue.capabilities())
+    known = Known.of(catalogue.systems)
+    loaded = load_inventory(inventory, overrides=overrides or {}, known=known)
     extended = catalogue.extended(loaded.gates)
     return Context(extended, loaded, path=inventory, overrides=overrides or {})
 
