@@ -14,7 +14,6 @@ from fleet.inventory.inventory import Inventory
 from fleet.inventory.model import Kind, Target
 from fleet.inventory.problems import did_you_mean
 
-_SEPARATORS = re.compile(r"[,:\s]+")
 _GLOB = frozenset("*?[")
 
 
@@ -27,24 +26,27 @@ def select(inventory: Inventory, patterns: Iterable[str] = ()) -> tuple[Target, 
         InventoryError: a pattern means no target, even one that excludes; names the nearest. Or
             nothing is left.
     """
-    terms = [term for pattern in patterns for term in _terms(inventory, pattern)]
+    asked = list(patterns)
+    terms = [term for pattern in asked for term in _terms(inventory, pattern)]
+    if asked and not terms:
+        raise InventoryError("the pattern is empty", hint="`all` means every target")
     wanted = [_meant(inventory, term) for term in terms if term[0] not in "!&"]
     also = [_meant(inventory, term[1:]) for term in terms if term[0] == "&"]
     unwanted = [_meant(inventory, term[1:]) for term in terms if term[0] == "!"]
     chosen = set().union(*wanted) if wanted else {t.name for t in inventory.targets}
     chosen = chosen.intersection(*also).difference(*unwanted)
     if not chosen:
-        asked = " ".join(terms)
-        raise InventoryError(f"no target is left of {len(inventory.targets)} by `{asked}`")
+        said = " ".join(terms)
+        raise InventoryError(f"no target is left of {len(inventory.targets)} by `{said}`")
     return tuple(target for target in inventory.targets if target.name in chosen)
 
 
 def _terms(inventory: Inventory, pattern: str) -> Iterator[str]:
-    names = {target.name for target in inventory.targets}
-    for part in pattern.split(","):
-        whole = part.strip()
-        found = [whole] if whole.lstrip("!&") in names else _SEPARATORS.split(whole)
-        yield from (term for term in found if term.strip("!&"))
+    """Split a pattern; names that hold a colon (IPv6 addresses) stay whole."""
+    names = [target.name for target in inventory.targets if ":" in target.name]
+    whole = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    term = re.compile(rf"[!&]?(?:(?:{whole})(?=[,:\s]|$)|[^,:\s]+)" if whole else r"[^,:\s]+")
+    yield from (found for found in term.findall(pattern) if found.strip("!&"))
 
 
 def _meant(inventory: Inventory, term: str) -> set[str]:

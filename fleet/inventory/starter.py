@@ -9,7 +9,7 @@ _FLEET = """\
 #   fleet audit               can every deployed copy do its job?
 #   fleet plan                what would `fleet apply` change?
 #
-# Only true and false are truth values here: yes, no, 0123 and 8765:55 are texts.
+# Only true and false are truth values: yes, no, 0123 and 8765:55 are texts.
 
 # Variables for every target. A group, a group inside of it, a target and the
 # command line (in this order) may set them anew. {{ name }} refers to another.
@@ -24,7 +24,7 @@ vars:
 
 groups:
   workstations:
-    # What is deployed and looked at, in this order. `fleet gates` lists them all.
+    # What is deployed and looked at, in this order; `fleet gates` lists all.
     systems: [mempalace-bridge]
     # What must be there, or the exit code says so: feed, stamp, mailbox, ...
     require: [feed]

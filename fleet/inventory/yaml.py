@@ -116,6 +116,7 @@ class _Frame:
     pairs: dict[str, Pair] = field(default_factory=dict)
     merged: dict[str, Pair] = field(default_factory=dict)
     key: ScalarNode | None = None
+    key_end: tuple[int, int] = (0, 0)
 
 
 class _Composer:
@@ -131,6 +132,7 @@ class _Composer:
     def take(self, event: Event) -> None:
         """Take the next event of the stream."""
         if isinstance(event, ScalarEvent):
+            self._refuse_missing_colon(event)
             self._add(self._scalar(event), event.anchor)
         elif isinstance(event, CollectionStartEvent):
             self._open(event)
@@ -223,6 +225,20 @@ class _Composer:
                 "a list or mapping cannot be a key",
                 place=place,
                 hint='quote text that holds `{{ … }}`: "{{ name }}"',
+            )
+
+    def _refuse_missing_colon(self, event: ScalarEvent) -> None:
+        """Refuse ``{a: one, two}``, which YAML reads as a key ``two`` without a value."""
+        frame = self._stack[-1] if self._stack else None
+        if frame is None or not frame.is_map or event.end_mark is None:
+            return
+        if frame.key is None:
+            frame.key_end = (event.end_mark.line, event.end_mark.column)
+        elif not event.value and frame.key_end == (event.end_mark.line, event.end_mark.column):
+            raise InventoryError(
+                f"`{frame.key.text}` has no `:` after it",
+                place=frame.key.place,
+                hint="after a `:` a space follows; a text that holds a comma needs quotes",
             )
 
     def _key(self, node: Node) -> ScalarNode:

@@ -114,6 +114,11 @@ def test_an_alias_is_the_same_value_and_merging_lets_own_keys_win() -> None:
     }
 
 
+def test_an_empty_value_is_null() -> None:
+    assert load("{a: , b: 1, 'c': }", "f.yml") == {"a": None, "b": 1, "c": None}
+    assert load("a:\nb:\n", "f.yml") == {"a": None, "b": None}
+
+
 def test_an_empty_text_is_null() -> None:
     for text in ("", "# only a comment\n", "---\n"):
         assert load(text, "f.yml") is None
@@ -169,6 +174,8 @@ def test_a_huge_text_is_refused() -> None:
         ("a: [1, 2\nb: 3\n", "f.yml:2:2", "closing bracket is missing (it began in line 1)"),
         ("- a\nb: c\n", "f.yml:2:1", "fits nothing above"),
         ("a: {{ b }}", "f.yml:1:5", "cannot be a key"),
+        ("a: {b: one, two}", "f.yml:1:13", "`two` has no `:`"),
+        ("a: {b:1}", "f.yml:1:5", "`b:1` has no `:`"),
         ("a: *b", "f.yml:1:4", "no anchor `&b`"),
         ("a: &a [*a]", "f.yml:1:8", "inside of what it names"),
         ("a: {<<: 1}", "f.yml:1:5", "merges mappings"),
