@@ -27,6 +27,7 @@ MAX_HOPS = 40
 MAX_ENTRIES = 2_000
 SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MANIFEST = "package.json"
+_FOLDER = ""  # what a slash at the end leaves: no name, but what is before it must be a folder
 _OF_FILES = (Read.HASH, Read.WHOLE, Read.ENV)
 
 
@@ -141,7 +142,7 @@ class _Walker:
         return Walk(State.PRESENT, tuple(self.hops), self.link, here, node)
 
     def _enter(self, here: str, node: Node, step: _Step) -> tuple[str, Node | None]:
-        if step.name == ".":
+        if step.name in (".", _FOLDER):
             return here, node
         if step.name == "..":
             here = posixpath.dirname(here)
@@ -161,7 +162,7 @@ class _Walker:
         self.pending += _steps(target, told=True)
 
     def _more_is_asked(self) -> bool:
-        return any(not step.told and step.name != "." for step in self.pending)
+        return any(not step.told and step.name != _FOLDER for step in self.pending)
 
     def _ended(self, state: State, at: str, step: _Step, why: str | None) -> Walk:
         if state is State.ABSENT and step.told:
@@ -187,7 +188,7 @@ def resolve(tree: Tree, path: str) -> Walk:
 def _steps(path: str, *, told: bool) -> list[_Step]:
     names = [name for name in path.split("/") if name]
     if path.endswith("/"):
-        names.append(".")
+        names.append(_FOLDER)
     return [_Step(name, told) for name in reversed(names)]
 
 

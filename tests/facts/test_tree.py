@@ -1,5 +1,6 @@
 """Trees are read by the probe's rules: rule by rule, and side by side with the probe itself."""
 
+import os
 import posixpath
 import shutil
 import tempfile
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.probing import NONCE, Shell
+from support.probing import NOBODY, NONCE, Shell, need_root
 from support.trees import DictTree, asking
 
 from fleet.connectors.image_rootfs import RootTree
@@ -250,3 +251,36 @@ def sorted_entries(found: PathFact) -> PathFact:
 
 def test_posix_root_is_one_slash() -> None:
     assert fact(DictTree({"/a": b""}), "/").final == posixpath.sep
+
+
+def test_what_may_not_be_read_is_told_as_the_probe_tells_it() -> None:
+    need_root()
+    with tempfile.TemporaryDirectory(prefix="fleet-tree-") as folder:
+        root = Path(folder).resolve()
+        root.chmod(0o755)
+        build(
+            root,
+            [
+                ("file", "file", "x"),
+                ("listed/a", "file", "x"),
+                ("shut/a", "file", "x"),
+                ("to", "link", (False, "shut/a")),
+            ],
+        )
+        (root / "file").chmod(0o600)
+        (root / "listed").chmod(0o711)
+        (root / "shut").chmod(0o700)
+        reads = [("file", Read.WHOLE), ("file", Read.STAT), ("listed", Read.LIST)]
+        reads += [(name, Read.STAT) for name in ("listed/a", "shut", "shut/a", "to", "shut/none")]
+        for name, read in reads:
+            question = PathQuestion(f"{root}/{name}", read)
+            request = Request(NONCE, paths=(question,))
+            probed = DASH.facts(request, uid=NOBODY).paths[question.path]
+            owners = owners_of(Path("/etc/passwd").read_text())
+            os.seteuid(NOBODY)
+            try:
+                with closing(RootTree(Path("/"), "rootfs")) as tree:
+                    answer = paths_from_tree(tree, request, home="/", owners=owners)
+            finally:
+                os.seteuid(0)
+            assert answer.paths[question.path] == probed
