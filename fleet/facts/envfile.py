@@ -21,7 +21,7 @@ from fleet.facts.request import TEXT_LIMIT
 
 BOM = b"\xef\xbb\xbf"
 GIT_CRYPT = b"\0GITCRYPT\0"
-MAX_LINES = 2000
+MAX_LINES = 500
 BLANKS = b" \t\r\v\f"
 BASE64_NAME = 16
 

@@ -485,7 +485,7 @@ _env() { # key, file, public names
     case $_ec in *"$_NL"*) ;; *) _ec=$_ec$_NL _em=$_em$_NL ;; esac
     _l=${_ec%%"$_NL"*} _lm=${_em%%"$_NL"*}
     _ec=${_ec#*"$_NL"} _em=${_em#*"$_NL"} _ln=$((_ln + 1))
-    if [ $_ln -gt 2000 ]; then _tr==1; break; fi
+    if [ $_ln -gt 500 ]; then _tr==1; break; fi
     _env_line "$1" $_ln "$_l" "$_lm" "$3"
   done
   _out env "$1" $_bo - =0 $_tr

@@ -58,7 +58,8 @@ def file_name(target: str) -> str:
     """Return the file name for a target's facts: safe on every file system, one for each name."""
     safe = _UNSAFE.sub("_", target).lstrip(".")[:LONGEST_NAME]
     if safe != target or safe != safe.lower():
-        safe = f"{safe or 'target'}-{hashlib.sha256(target.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
+        digest = hashlib.sha256(target.encode("utf-8", "backslashreplace")).hexdigest()
+        safe = f"{safe or 'target'}-{digest[:8]}"
     return safe + SUFFIX
 
 

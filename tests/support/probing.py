@@ -57,7 +57,6 @@ class Shell:
 
     words: tuple[str, ...]
     path: str
-    without: str = ""
 
     def run(
         self,
