@@ -261,6 +261,11 @@ class TestFeeding:
         assert played.steps[1].ms < 100
         assert played.stderr == ""
 
+    def test_a_feed_that_was_joined_and_failed_is_not_repeated(self, stage: Stage) -> None:
+        stage.exporter("sleep 0.2; exit 1")
+        stage.play(START, SETTLED, QUIT)
+        assert stage.reasons == ["agent_settled"]
+
     def test_a_turn_after_the_feed_began_is_fed_at_the_end(self, stage: Stage) -> None:
         stage.play(START, SETTLED, SETTLED, QUIT)
         assert stage.reasons == ["agent_settled", "session_shutdown"]

@@ -86,7 +86,11 @@ def local_run(
         EmbeddingStub() as embedding,
         FakeModel([[ToolCall("mempalace_kg_add", fact)], FACT]) as model,
     ):
-        env = {"MEMPALACE_PALACE_PATH": str(palace), **embedding.environment}
+        env = {
+            "MEMPALACE_PALACE_PATH": str(palace),
+            "MEMPALACE_PI_DEVICE": "laptop",
+            **embedding.environment,
+        }
         ended = home.run(model, "Where does the heron nest?", env)
         messages = [json.loads(line) for line in log.read_text().splitlines()]
         return LocalRun(ended, model, scratch / "home", palace, messages)
@@ -139,7 +143,7 @@ class TestOverStdio:
         assert b"The heron nests behind the old granary" in database
 
     def test_a_solitary_palace_is_not_stamped(self, local_run: LocalRun) -> None:
-        assert not any("agent" in str(call["arguments"]) for call in local_calls(local_run)[2:])
+        assert "pi@laptop" not in str(local_calls(local_run))
 
 
 def test_a_resumed_session_is_not_woken_again(pi_home: PiHome) -> None:
@@ -218,6 +222,32 @@ def test_writes_to_a_shared_palace_are_stamped(pi_home: PiHome, streamed: bool) 
     assert server.requests[-1].method == "DELETE"
 
 
+def test_transcripts_travel_to_the_palace_host_and_are_mined_there(
+    pi_home: PiHome, helper_bin: Path
+) -> None:
+    rsync = helper_bin / "rsync"
+    rsync.write_text(f"#!/bin/sh\necho \"$*\" >> '{helper_bin}/rsync.log'\n")
+    rsync.chmod(0o755)
+    with RecordingMcpServer(RECORDED_TOOLS) as server, FakeModel([FACT]) as model:
+        env = {
+            "MEMPALACE_REMOTE_URL": server.url,
+            "MEMPALACE_PI_DEVICE": "laptop",
+            "MEMPALACE_PI_SSH_TARGET": "me@palace.example.net",
+        }
+        ended = pi_home.run(model, "Where does the heron nest?", env)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (
+        "me@palace.example.net:mempalace-inbox/pi/laptop/" in (helper_bin / "rsync.log").read_text()
+    )
+    (mined,) = [args for name, args in server.calls if name == "mempalace_mine"]
+    assert mined == {
+        "source": "~/mempalace-inbox/pi/laptop",
+        "mode": "convos",
+        "wing": "wing_conversations",
+        "agent": "pi@laptop",
+    }
+
+
 @pytest.mark.parametrize("missing", ["MEMPALACE_PI_DEVICE", None], ids=["no device", "both"])
 def test_stamping_needs_both_gates(pi_home: PiHome, missing: str | None) -> None:
     drawer: Json = {"wing": "w", "room": "r", "content": "c"}
@@ -275,7 +305,7 @@ def test_a_missing_local_server_leaves_pi_working(pi_home: PiHome, no_local_pala
 
 
 def test_tools_of_another_extension_are_left_alone(pi_home: PiHome, tmp_path: Path) -> None:
-    other = tmp_path / "adapter.ts"
+    other = tmp_path / "zz-adapter.ts"  # loaded after the bridge, so the bridge's would win
     other.write_text(
         "export default (pi) => pi.registerTool({name: 'mempalace_status', label: 's',"
         " description: 'of the adapter', parameters: {type: 'object', properties: {}},"
@@ -286,5 +316,6 @@ def test_tools_of_another_extension_are_left_alone(pi_home: PiHome, tmp_path: Pa
         ended = pi_home.run(model, "hello", {"MEMPALACE_REMOTE_URL": server.url})
     assert ended.returncode == 0
     assert "1 of 7 palace tools already come from" in ended.stderr
-    assert "adapter.ts" in ended.stderr
+    assert "zz-adapter.ts" in ended.stderr
     assert "mempalace_add_drawer" in declared_tools(model.bodies[0])
+    assert '"description": "of the adapter"' in json.dumps(model.bodies[0])

@@ -98,6 +98,7 @@ def machine(tmp_path: Path) -> Machine:
 def test_a_session_becomes_a_readable_transcript(machine: Machine) -> None:
     answer = [
         {"type": "thinking", "thinking": "THOUGHT"},
+        {"type": "notice", "text": "NOT-SAID"},
         {"type": "text", "text": f"{LONG}\n> quoted"},
         {"type": "toolCall", "name": "bash", "arguments": {"command": "ARGUMENT"}},
     ]
@@ -163,15 +164,16 @@ def test_the_threshold_can_be_moved(machine: Machine) -> None:
     [
         "before <private>the vault is under the mill</private> after",
         "before <Private >\nthe vault is under the mill\n</ private> after",
-        "after, before <private>the vault is under the mill and this is never closed",
+        "after, before <private>the vault is under the mill",
     ],
 )
 def test_private_text_is_left_out_also_when_repeated(machine: Machine, said: str) -> None:
     echo = "As you said: the vault is under the mill"
     machine.session(("user", said), ("assistant", text(LONG + echo)), ("user", "ok, bye"))
     exported = machine.exported()
-    assert "vault" not in exported.replace(echo, "")
-    assert all(word in exported for word in ("before", "after", "[private]", "As you said"))
+    assert "vault" not in exported
+    assert "As you said: [private]" in exported
+    assert all(word in exported for word in ("before", "after"))
 
 
 KEYS = [
@@ -224,6 +226,7 @@ def test_secrets_are_known_by_their_place(machine: Machine, said: str, shown: st
         "MEMPALACE_FEED_PREPARE_TIMEOUT_MS",
         "max_tokens: 4096, and a secret is a secret",
         "the token budget and passwords in general",
+        "the-quick-brown-fox-jumps-over-the-lazy-dog",
     ],
 )
 def test_ordinary_text_is_kept(machine: Machine, harmless: str) -> None:
@@ -269,7 +272,7 @@ def test_a_second_export_gives_way(machine: Machine) -> None:
     machine.session(("user", "When?"), ("assistant", text(LONG)))
     machine.prepare()
     with (machine.stage.parent / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_SH)
         ended = machine.prepare()
     assert (ended.returncode, ended.stdout) == (0, "")
     assert "another export is running" in ended.stderr
