@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -97,6 +98,7 @@ def client(timeout: float, *, at: Endpoint | None = None) -> "DockerClient":
             hint="declare that machine as a host, or give it a unix:// or tcp:// endpoint",
         )
     tls = _tls(at)
+    _knock(at)
 
     def opened(version: str) -> "DockerClient":
         return docker.DockerClient(at.url, version, max(1, round(timeout)), tls)
@@ -136,12 +138,27 @@ def engine_faults(at: Endpoint, *, where: str = "") -> Iterator[None]:
             f"the engine at {at} did not answer in time", stage="timeout", where=where
         ) from None
     except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
-        raise Unreachable(
-            f"no engine answers at {at}: {_cause(error)}",
-            stage="engine",
-            where=where,
-            hint="is it running, and may this user talk to it? try: docker version",
-        ) from None
+        raise _silent(at, _cause(error), where) from None
+
+
+def _silent(at: Endpoint, why: str, where: str = "") -> Unreachable:
+    return Unreachable(
+        f"no engine answers at {at}: {why}",
+        stage="engine",
+        where=where,
+        hint="is it running, and may this user talk to it? try: docker version",
+    )
+
+
+def _knock(at: Endpoint) -> None:
+    """Make sure that a socket can be opened: the library leaves one open that cannot."""
+    if not at.local:
+        return
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(at.url.removeprefix("unix:").replace("//", "/", 1))
+        except OSError as error:
+            raise _silent(at, error.strerror or str(error)) from None
 
 
 def _cause(error: BaseException) -> str:

@@ -134,10 +134,13 @@ def test_something_that_is_no_engine(tmp_path: Path, answer: bytes, kind: type[E
         server.listen()
 
         def serve() -> None:
-            peer, _ = server.accept()
-            with peer:
-                peer.recv(65536)
-                peer.sendall(answer)
+            asked = False
+            while not asked:
+                peer, _ = server.accept()
+                with peer:
+                    asked = bool(peer.recv(65536))
+                    if asked:
+                        peer.sendall(answer)
 
         thread = threading.Thread(target=serve)
         thread.start()
