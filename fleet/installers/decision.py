@@ -1,0 +1,151 @@
+"""What one kind of installer decides about one item, and the rules all of them share."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Protocol
+
+from fleet.facts.model import PathFact
+from fleet.facts.model import State as Seen
+from fleet.facts.request import PathQuestion
+from fleet.installers.items import Item
+from fleet.installers.ledger import Entry
+from fleet.installers.model import Conflict, State, Step
+from fleet.installers.site import Site, state_of, trail
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of one item.
+
+    Attributes:
+        entries: what the ledger is to say of it, in place of entries of the same place.
+        notes: what the reader should know although nothing changes.
+    """
+
+    steps: tuple[Step, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Kind(Protocol):
+    """One kind of installer: a pure pair of questions and decision."""
+
+    def questions(self, item: Item) -> Iterable[PathQuestion]:
+        """Return what must be seen to decide."""
+        ...
+
+    def decide(self, item: Item, site: Site) -> Decision:
+        """Decide what to do, from what was seen."""
+        ...
+
+
+class Standing(Enum):
+    """What lies at a path, as far as bringing something there is concerned."""
+
+    FREE = auto()  # nothing is there
+    SAME = auto()  # what is wanted is there
+    OURS = auto()  # something fleet put there, as it was put
+    EDITED = auto()  # something fleet put there, edited since
+    FOREIGN = auto()
+    FOLDER = auto()
+    UNSEEN = auto()
+
+
+def standing(site: Site, path: str, entry: Entry | None, *, same: bool) -> Standing:
+    """Tell what lies at a path. ``entry`` is what the ledger says of it, None for nothing."""
+    fact = site.seen(path)
+    state = None if fact is None else state_of(fact)
+    if fact is None or state is None:
+        return Standing.UNSEEN
+    if state == "-":
+        return Standing.FREE
+    if same:
+        return Standing.SAME
+    if state == "d":
+        return Standing.FOLDER
+    if entry is None:
+        return Standing.FOREIGN
+    return Standing.OURS if unedited(entry, fact) else Standing.EDITED
+
+
+def unedited(entry: Entry, fact: PathFact) -> bool:
+    """Tell whether what lies there is what the ledger says was put there."""
+    if entry.kind == "link":
+        return fact.link and trail(fact).text == entry.text
+    if fact.link or fact.kind != "file":
+        return False
+    if entry.sha256:
+        return fact.sha256 == entry.sha256
+    return entry.mtime is not None and (fact.mtime, fact.size) == (entry.mtime, entry.size)
+
+
+def in_the_way(item: Item, site: Site, path: str, found: Standing) -> Conflict | None:
+    """Say why a path must be left alone; None where it may be written."""
+    fact, shown = site.seen(path), site.shown(path)
+    if found is Standing.UNSEEN:
+        return Conflict(
+            key=item.key,
+            path=path,
+            what=f"{shown} {_unseen(fact)}",
+            hint="make it readable, or declare `become` in the inventory",
+        )
+    if found is Standing.FOLDER:
+        return Conflict(
+            key=item.key,
+            path=path,
+            what=f"{shown} is a folder",
+            hint="move it away; a folder is never replaced",
+        )
+    if found not in (Standing.FOREIGN, Standing.EDITED) or fact is None or site.adopt:
+        return None
+    what = "was edited since fleet wrote it"
+    if found is Standing.FOREIGN:
+        what = f"is {described(fact)} that fleet did not put there"
+    return Conflict(
+        key=item.key,
+        path=path,
+        what=f"{shown} {what}",
+        hint="move it away, or use --adopt: it is kept beside as "
+        f"{backup_path(path, state_of(fact)).rpartition('/')[2]}, and uninstall puts it back",
+        adoptable=True,
+    )
+
+
+def _unseen(fact: PathFact | None) -> str:
+    if fact is None:
+        return "was not looked at"
+    if fact.state is Seen.DANGLING:
+        return f"leads through a link to nothing ({fact.at})"
+    if fact.state is Seen.LOOP:
+        return f"leads through a link loop ({fact.at})"
+    return f"cannot be seen: {fact.why or fact.state}"
+
+
+def described(fact: PathFact) -> str:
+    """Say what lies at a path."""
+    if fact.link:
+        dead = {Seen.DANGLING: ", which does not exist", Seen.LOOP: ", a loop"}.get(fact.state, "")
+        return f"a link to {trail(fact).text}{dead}"
+    return {"file": "a regular file", "directory": "a folder"}.get(
+        fact.kind or "", "a special file"
+    )
+
+
+def backup_path(path: str, state: State | None) -> str:
+    """Return where what lies at a path is kept when it is adopted: the same content, one name."""
+    return f"{path}.before-fleet-{hashlib.sha256((state or '').encode()).hexdigest()[:8]}"
+
+
+def where_written(site: Site, path: str) -> tuple[str, ...]:
+    """Say where a path really leads, when a folder on the way is a link."""
+    fact = site.seen(path)
+    if fact is None:
+        return ()
+    asked = site.absolute(path).rpartition("/")[0] or "/"
+    real = trail(fact).parent
+    if real == asked or trail(fact).missing:
+        return ()
+    return (f"{site.shown(asked)} leads to {site.shown(real)}: it is written in there",)

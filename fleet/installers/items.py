@@ -1,0 +1,157 @@
+"""What is desired on one target, artifact by artifact: rendered, read from the controller, whole.
+
+An item says what should lie where; it knows nothing of what lies there now.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from fleet.installers.model import Content
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """One file of a folder on the controller.
+
+    Attributes:
+        path: relative to the folder, with ``/`` between names.
+        mode: permission bits.
+        data: the bytes; empty for a link.
+        link: a symbolic link's text; None for a file.
+    """
+
+    path: str
+    mode: int = 0o644
+    data: bytes = b""
+    link: str | None = None
+
+
+class ControllerFiles(Protocol):
+    """What a plan needs from the controller; the engine reads it, so that this room stays pure.
+
+    Every method raises :class:`fleet.errors.PlanError` for what is not there or cannot be read,
+    with the path in the message.
+    """
+
+    def template(self, name: str) -> str:
+        """Return a template's text by its name below ``templates/``."""
+        ...
+
+    def file(self, path: str) -> bytes:
+        """Return a file's bytes."""
+        ...
+
+    def tree(self, path: str) -> Sequence[TreeFile]:
+        """Return a folder's files in a stable order; version control's own files are left out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LinkBody:
+    """A symbolic link to ``source`` on the target."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileBody:
+    """A file with this content."""
+
+    content: Content
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockBody:
+    """A marked block in a file that others own; ``instead`` as in the template's description."""
+
+    content: Content
+    mode: int
+    instead: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MergeBody:
+    """Values set in a JSON file that others own: mappings are merged, all else is set."""
+
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeBody:
+    """A folder's files, pushed from the controller."""
+
+    files: tuple[TreeFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GitBody:
+    """A checkout of ``ref`` (a commit, tag or branch; empty is the default branch) of ``url``."""
+
+    url: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackageBody:
+    """A package, and the command that shows that it is there."""
+
+    manager: Literal["uv", "npm", "apt"]
+    package: str
+    command: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComposeBody:
+    """A compose file, its ``.env`` beside it, and the project kept up."""
+
+    content: Content
+    env: Content | None
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceBody:
+    """A unit file, enabled and started."""
+
+    content: Content
+    manager: Literal["systemd-user", "systemd", "launchd"]
+    unit: str
+
+
+Body: TypeAlias = (
+    LinkBody
+    | FileBody
+    | BlockBody
+    | MergeBody
+    | TreeBody
+    | GitBody
+    | PackageBody
+    | ComposeBody
+    | ServiceBody
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One artifact as it should be.
+
+    Attributes:
+        path: as the description spells it, ``~`` unexpanded; for a package, empty.
+        env: whether an audit reads it as an env file, whose bytes and hash never travel.
+        problem: why it must not be brought whatever lies there, and what to do; empty for none.
+    """
+
+    system: str
+    artifact: str
+    path: str
+    body: Body
+    env: bool = False
+    problem: tuple[str, str] | None = None
+
+    @property
+    def key(self) -> str:
+        """Return ``system.artifact``."""
+        return f"{self.system}.{self.artifact}"

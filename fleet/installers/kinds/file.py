@@ -1,0 +1,29 @@
+"""Templates and copies: one file, written whole."""
+
+from collections.abc import Iterable
+
+from fleet.facts.request import PathQuestion
+from fleet.installers.decision import Decision
+from fleet.installers.items import FileBody, Item
+from fleet.installers.kinds.placed import place_file, questions
+from fleet.installers.site import Site
+
+
+class FileKind:
+    """Brings one file."""
+
+    def questions(self, item: Item) -> Iterable[PathQuestion]:
+        """Ask for the file; its bytes only where it holds no secret, for the diff."""
+        sealed = _body(item).content.sealed
+        return questions(item.path, env=item.env, whole=not item.env and not sealed)
+
+    def decide(self, item: Item, site: Site) -> Decision:
+        """Write the file where it is missing or differs."""
+        body = _body(item)
+        return place_file(item, site, item.path, body.content, body.mode).decision(item, site)
+
+
+def _body(item: Item) -> FileBody:
+    if not isinstance(item.body, FileBody):
+        raise TypeError(f"{item.key} is no file")
+    return item.body

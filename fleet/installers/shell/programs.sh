@@ -1,0 +1,192 @@
+# The verbs that run programs of the target.
+
+# --- programs ------------------------------------------------------------------------------------
+
+# limit SECONDS WORDS: the program's pid is kept, so that a signal reaches it too.
+limit() {
+  limited=$1
+  shift
+  "$@" </dev/null 3>&- &
+  child=$!
+  (
+    nap=''
+    trap '[ -z "$nap" ] || kill "$nap"; exit 0' TERM
+    sleep "$limited" &
+    nap=$!
+    wait "$nap"
+    kill -TERM "$child"
+    sleep 3 &
+    nap=$!
+    wait "$nap"
+    kill -KILL "$child"
+  ) </dev/null >/dev/null 2>&1 3>&- &
+  guard=$!
+  wait "$child"
+  code=$?
+  child=''
+  kill "$guard" 2>/dev/null
+  wait "$guard" 2>/dev/null
+  return "$code"
+}
+
+# attempt SECONDS WORDS: the last of what it printed goes to `err`.
+attempt() {
+  limit "$@" >"$STATE/journal/out" 2>&1
+  code=$?
+  err=$(tail -c 4000 "$STATE/journal/out")
+  [ "$code" = 0 ]
+}
+
+# run N SECONDS WORDS
+run() {
+  step "$1"
+  shift
+  attempt "$@" || case $code in
+  77)
+    say partly "$N"
+    detail "$N"
+    ;;
+  126 | 127) fail missing ;;
+  137 | 143) fail slow ;;
+  *) fail run ;;
+  esac
+  say 'done' "$N"
+}
+
+undo_run() {
+  attempt "$@" || [ "$code" = 77 ] || {
+    say unrun "$at"
+    detail "$at"
+  }
+}
+
+clean_run() { :; }
+clean_nothing() { :; }
+undo_nothing() { :; }
+
+# after N: a step that does something only when it is undone.
+after() { step "$1"; }
+
+compose() {
+  if docker compose version >/dev/null 2>&1; then
+    exec docker compose "$@"
+  elif command -v docker-compose >/dev/null 2>&1; then
+    exec docker-compose "$@"
+  fi
+  echo "neither 'docker compose' nor 'docker-compose' can be run here"
+  exit 127
+}
+
+# service MANAGER ACTION UNIT FILE: ends with 77 where only the file can be placed.
+service() {
+  case $1 in
+  systemd) set -- "$@" --system ;;
+  systemd-user)
+    XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/run/user/$(id -u)}
+    export XDG_RUNTIME_DIR
+    set -- "$@" --user
+    ;;
+  launchd) set -- "$@" - ;;
+  esac
+  if [ "$1" = launchd ]; then
+    command -v launchctl >/dev/null 2>&1 || idle launchd
+    service_launchd "$2" "$4"
+  else
+    systemctl "$5" show-environment >/dev/null 2>&1 || idle systemd
+    "service_$2" "$5" "$3"
+  fi
+}
+
+idle() {
+  echo "$1 does not run here: the file is placed, nothing was enabled or started"
+  exit 77
+}
+
+service_start() { systemctl "$1" daemon-reload && systemctl "$1" enable "$2" && systemctl "$1" restart "$2"; }
+
+service_stop() { systemctl "$1" disable --now "$2"; }
+
+service_reload() { systemctl "$1" daemon-reload; }
+
+service_launchd() {
+  case $2 in
+  /Library/LaunchDaemons/*) domain=system ;;
+  *) domain=gui/$(id -u) ;;
+  esac
+  case $1 in
+  start)
+    launchctl bootout "$domain" "$2" 2>/dev/null
+    launchctl bootstrap "$domain" "$2"
+    ;;
+  stop) launchctl bootout "$domain" "$2" ;;
+  reload) : ;;
+  esac
+}
+
+# --- a git checkout ------------------------------------------------------------------------------
+
+GIT_TERMINAL_PROMPT=0
+GIT_SSH_COMMAND='ssh -o BatchMode=yes'
+DEBIAN_FRONTEND=noninteractive
+export GIT_TERMINAL_PROMPT GIT_SSH_COMMAND DEBIAN_FRONTEND
+
+# git_at FOLDER REF: a branch is the remote's, never a local one.
+git_at() {
+  ref=$2
+  if git -C "$1" rev-parse --quiet --verify "refs/remotes/origin/$2" >/dev/null; then
+    ref=origin/$2
+  fi
+  exec git -C "$1" checkout --quiet --detach "$ref" --
+}
+
+# git_same FOLDER [all]: refuses a checkout that somebody worked in since fleet stamped it.
+git_same() {
+  [ "$(git -C "$1" rev-parse HEAD)" = "$(sed -n 3p "$1/.git/fleet")" ] || {
+    echo 'HEAD is not at the commit that fleet checked out'
+    exit 1
+  }
+  changes=$(git -C "$1" status --porcelain ${2:+--ignored} | head -n 5)
+  [ -z "$changes" ] || {
+    echo "there are changes that are not fleet's:"
+    printf '%s\n' "$changes"
+    exit 1
+  }
+}
+
+# git_stamp FOLDER URL REF: what was checked out, so that the next look can tell.
+git_stamp() {
+  commit=$(git -C "$1" rev-parse HEAD) &&
+    printf '%s\n%s\n%s\n' "$2" "$3" "$commit" >"$1/.git/fleet.new" &&
+    mv -f "$1/.git/fleet.new" "$1/.git/fleet"
+}
+
+# move N NEW PATH: a folder made beside takes its place.
+move() {
+  step "$1"
+  same - "$3"
+  try mv "$2" "$3" || fail place
+  say 'done' "$N"
+}
+
+undo_move() { # PATH NEW
+  if [ -d "$2" ]; then
+    rm -rf "$2"
+  elif [ -d "$1" ]; then
+    try rm -rf "$1" || stuck
+  fi
+}
+
+clean_move() { :; }
+
+# uncheck N EXPECTED PATH OLD: a checkout is taken away only as fleet left it.
+uncheck() {
+  step "$1"
+  same "$2" "$3"
+  if attempt 120 git_same "$3" all; then
+    try mv "$3" "$4" || fail place
+    say 'done' "$N"
+  else
+    say edited "$N"
+    detail "$N"
+  fi
+}
