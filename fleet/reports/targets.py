@@ -64,6 +64,9 @@ def _table(targets: Sequence[Target], view: View) -> Iterator[Text]:
     most = min(MOST, view.cells // 3)
     first = min(max((cell_len(row[0]) for row in rows), default=0), most)
     second = min(max((cell_len(row[1]) for row in rows), default=0), most)
+    first, second = max(first, len("name")), max(second, len("address"))
+    if rows:
+        yield line((f"{_fit('name', first)}  {_fit('address', second)}  systems", "dim"))
     for name, address, wants in rows:
         head = f"{_fit(name, first)}  {_fit(address, second)}  "
         folded = fold(wants, view.cells, head, " " * cell_len(head)) or [head]
@@ -87,7 +90,13 @@ def _told(target: ShownTarget, view: View) -> Iterator[Text]:
     room = max((cell_len(label) for label, _ in target.rows), default=0)
     for label, text in target.rows:
         yield from labelled(label, printable(text), room, view.cells)
-    for variable in target.variables:
+    if target.variables:
         yield line()
-        yield from paragraph(f"{printable(variable.name)}: {printable(variable.value)}", view.cells)
-        yield from paragraph(printable(variable.origin), view.cells, 6, "dim")
+    for variable in target.variables:
+        text = f"  {printable(variable.name)}: {printable(variable.value) or '(empty)'}"
+        origin = printable(variable.origin)
+        if cell_len(f"{text}   {origin}") <= view.cells:
+            yield line(text, "   ", (origin, "dim"))
+        else:
+            yield from paragraph(text.strip(), view.cells)
+            yield from paragraph(origin, view.cells, 6, "dim")

@@ -106,10 +106,26 @@ def fleet(*words: str, script: str = "", cwd: Path) -> subprocess.CompletedProce
     )
 
 
-def test_a_reader_that_goes_away_is_no_event(here: Path) -> None:
-    result = fleet("gates", "--format", "json", script="| head -n 1", cwd=here)
-    assert result.returncode == 0
-    assert result.stderr == ""
+PRINTING = "from fleet.cli.errors import guarded; raise SystemExit(guarded(lambda: print('x')))"
+
+
+@pytest.mark.parametrize("words", [("-m", "fleet", "gates"), ("-c", PRINTING)])
+def test_a_reader_that_goes_away_is_no_event(words: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    try:
+        result = subprocess.run(
+            [sys.executable, *words],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        os.close(writing)
+    assert result.returncode == 1
+    assert result.stderr == b""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
