@@ -12,7 +12,7 @@ from fleet.engine.options import AuditOptions
 from fleet.engine.pool import in_parallel
 from fleet.errors import FleetError, TargetError
 from fleet.facts.model import EndpointFact, Facts
-from fleet.facts.request import PathQuestion
+from fleet.facts.request import PathQuestion, Request
 from fleet.inventory.model import SecretRef, Target
 from fleet.secrets import Secret
 from fleet.systems.ask import request_for
@@ -37,10 +37,17 @@ def gather(
     observer: Observer | None = None,
     *,
     extra: dict[str, tuple[PathQuestion, ...]] | None = None,
+    probe: bool = True,
 ) -> Iterator[Looked]:
     """Look at targets, at most ``options.jobs`` at once; yields in the order given.
 
-    ``extra`` are further path questions by target name, from a planner.
+    Args:
+        targets: whom to look at.
+        context: what the run shares.
+        options: how many at once, and for how long.
+        observer: told as it goes on.
+        extra: further path questions by target name, from a planner.
+        probe: whether palaces are asked too; a plan needs no answer of theirs.
 
     Raises:
         CatalogueError: a target names a system that is not known.
@@ -55,7 +62,10 @@ def gather(
         target, resolved = item
         told.target_started(target.name, "asking")
         questions = (extra or {}).get(target.name, ())
-        looked = _look(target, resolved, context, options, nonce, questions)
+        request = request_for(
+            target, resolved, nonce=nonce, known=context.contents.known(), extra=questions
+        )
+        looked = _look(target, resolved, context, options, request, probe=probe)
         note = looked.trouble.what if looked.trouble else ""
         told.target_finished(target.name, looked.trouble is None, note)
         return looked
@@ -68,8 +78,9 @@ def _look(
     resolved: tuple[Resolved, ...],
     context: Context,
     options: AuditOptions,
-    nonce: str,
-    extra: tuple[PathQuestion, ...],
+    request: Request,
+    *,
+    probe: bool,
 ) -> Looked:
     from fleet.connectors.registry import connect  # noqa: PLC0415 - only looking connects
 
@@ -79,11 +90,9 @@ def _look(
     try:
         connector = connect(target, timeout=options.timeout)
         try:
-            request = request_for(
-                target, resolved, nonce=nonce, known=context.contents.known(), extra=extra
-            )
             facts = context.contents.complete(connector.collect(request))
-            facts = _with_endpoints(facts, resolved, connector, context)
+            if probe:
+                facts = _with_endpoints(facts, resolved, connector, context)
         finally:
             connector.close()
     except TargetError as error:
@@ -98,28 +107,39 @@ def _with_endpoints(
 ) -> Facts:
     heard: dict[tuple[str, str], EndpointFact] = {}
     for r in resolved:
-        ask = r.system.ask
-        if not ask.endpoint:
-            continue
-        token = r.variables.get(ask.token) if ask.token else None
-        secret = context.secrets.values.get(token) if isinstance(token, SecretRef) else None
-        authority = r.variables.get("palace_ca")
-        for url in _urls(facts, r):
-            for place in ask.places:
-                if (url, place) not in heard:
-                    heard[url, place] = _ask(
-                        url, place, secret, str(authority or "") or None, connector
-                    )
+        for endpoint in ask_endpoints(r, connector, context, facts):
+            heard.setdefault((endpoint.url, endpoint.place), endpoint)
     return facts.model_copy(update={"endpoints": tuple(heard.values())}) if heard else facts
 
 
-def _urls(facts: Facts, resolved: Resolved) -> list[str]:
+def ask_endpoints(
+    resolved: Resolved, connector: Connector, context: Context, facts: Facts | None = None
+) -> tuple[EndpointFact, ...]:
+    """Ask the palace that a system names, from every place its description names.
+
+    With facts, the URLs that clients there really export are asked too.
+    """
+    ask = resolved.system.ask
+    if not ask.endpoint:
+        return ()
+    token = resolved.variables.get(ask.token) if ask.token else None
+    secret = context.secrets.values.get(token) if isinstance(token, SecretRef) else None
+    authority = resolved.variables.get("palace_ca")
+    ca_file = authority if isinstance(authority, str) and authority else None
+    return tuple(
+        _ask(url, place, secret, ca_file, connector)
+        for url in _urls(facts, resolved)
+        for place in ask.places
+    )
+
+
+def _urls(facts: Facts | None, resolved: Resolved) -> list[str]:
     """Return the URLs clients there really use, and the declared one."""
     variable = resolved.system.variables.get(resolved.system.ask.endpoint)
     name = variable.env if variable else ""
     exported = [
         launch.variables[name].value
-        for launch in facts.launches.values()
+        for launch in (facts.launches.values() if facts else ())
         if name in launch.variables
     ]
     declared = resolved.variables.get(resolved.system.ask.endpoint)

@@ -131,9 +131,7 @@ def _staged(play: Play, context: Context, options: DeployOptions) -> _Stage:
     with_systems = tuple(
         t for t in chosen if not deploy.systems or set(deploy.systems) & set(t.systems)
     )
-    narrowed_targets = narrowed(
-        with_systems, context, systems=deploy.systems, require=play.require
-    )
+    narrowed_targets = narrowed(with_systems, context, systems=deploy.systems, require=play.require)
     looking = AuditOptions(jobs=options.jobs, timeout=options.timeout, systems=deploy.systems)
     return _Stage(context, narrowed_targets, deploy, looking)
 
@@ -145,9 +143,7 @@ def _batches(play: Play, targets: Sequence[Target]) -> Iterator[tuple[Target, ..
         start += size
 
 
-def _carried_out(
-    play: Play, batch: tuple[Target, ...], stage: _Stage, observer: Observer
-) -> Batch:
+def _carried_out(play: Play, batch: tuple[Target, ...], stage: _Stage, observer: Observer) -> Batch:
     plans: tuple[TargetPlan, ...] = ()
     applied: tuple[TargetApplied, ...] = ()
     if play.state != "observed":

@@ -1,0 +1,62 @@
+"""After a palace's service was (re)started: wait until it answers as an MCP server."""
+
+import time
+
+from fleet.connectors.base import Connector
+from fleet.engine.context import Context
+from fleet.engine.facts import ask_endpoints
+from fleet.errors import ApplyError
+from fleet.installers.model import Plan, Run
+from fleet.inventory.model import Target
+from fleet.systems.model import Compose, Service
+from fleet.systems.resolve import Resolved
+
+SECONDS = 90.0
+PAUSE = 1.0
+
+
+def await_palace(
+    target: Target,
+    resolved: tuple[Resolved, ...],
+    plan: Plan,
+    connector: Connector,
+    context: Context,
+) -> ApplyError | None:
+    """Wait for every palace that the plan started; returns what went wrong, None for nothing.
+
+    A palace counts as answering when it takes part in the protocol: an empty one, or one that
+    wants another token, is up, and the gates say the rest.
+    """
+    for r in resolved:
+        if not _started(r, plan):
+            continue
+        until = time.monotonic() + SECONDS
+        while True:
+            heard = ask_endpoints(r, connector, context)
+            if not heard or any(endpoint.version for endpoint in heard):
+                break
+            if time.monotonic() > until:
+                last = next(iter(heard[0].answers.values()), None)
+                told = f" ({last.trouble}: {last.detail})" if last and last.trouble else ""
+                return ApplyError(
+                    f"the palace did not answer as an MCP server within {SECONDS:.0f} s{told}",
+                    where=target.name,
+                    hint="what was deployed is in place; its log says why it does not answer",
+                )
+            time.sleep(PAUSE)
+    return None
+
+
+def _started(resolved: Resolved, plan: Plan) -> bool:
+    """Tell whether the plan runs something for one of the system's services."""
+    if not resolved.system.ask.endpoint:
+        return False
+    keys = {
+        f"{resolved.system.system}.{name}"
+        for name, artifact in resolved.artifacts.items()
+        if isinstance(artifact, Compose | Service)
+    }
+    return any(
+        step.key in keys and any(isinstance(action, Run) for action in step.actions)
+        for step in plan.steps
+    )

@@ -1,0 +1,213 @@
+"""Deploying: look, plan purely, act once. Looking again is the audit's.
+
+A plan that changes nothing costs one round trip a target; applying one adds a second. Before an
+uninstall or a prune, what the ledger names and the first look did not answer is asked for too.
+"""
+
+import getpass
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fleet.engine.await_palace import await_palace
+from fleet.engine.context import Context, narrowed
+from fleet.engine.controller_files import LocalFiles
+from fleet.engine.facts import Looked, gather
+from fleet.engine.observer import Observer
+from fleet.engine.options import AuditOptions, DeployOptions
+from fleet.engine.pool import in_parallel
+from fleet.errors import FleetError
+from fleet.facts.model import Facts
+from fleet.facts.request import PathQuestion
+from fleet.installers.desired import desired
+from fleet.installers.items import Item
+from fleet.installers.model import Plan
+from fleet.installers.outcome import read_outcome
+from fleet.installers.planning import further_questions, questions, removal
+from fleet.installers.planning import plan as plan_target
+from fleet.installers.program import program
+from fleet.inventory.model import Kind, Target
+from fleet.systems.resolve import Resolved, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlan:
+    """What planning for one target brought: a plan, or why there is none."""
+
+    target: Target
+    plan: Plan | None
+    trouble: FleetError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetApplied:
+    """What applying one target's plan brought.
+
+    Attributes:
+        changed: how many changes were made and stayed.
+        trouble: why it was refused, or failed and was undone; None when it went well.
+    """
+
+    target: Target
+    changed: int = 0
+    trouble: FleetError | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether all of the plan was carried out."""
+        return self.trouble is None
+
+
+def plan(
+    targets: Sequence[Target], context: Context, options: DeployOptions, observer: Observer
+) -> tuple[TargetPlan, ...]:
+    """Plan what brings targets to what is declared; changes nothing."""
+    chosen = _hosts(narrowed(targets, context, systems=options.systems))
+    files = LocalFiles(context.folder)
+    items: dict[str, tuple[Item, ...]] = {}
+    refused: dict[str, FleetError] = {}
+    for target in chosen:
+        try:
+            resolved = resolve(context.systems(target), target)
+            items[target.name] = desired(resolved, target, files)
+        except FleetError as error:
+            refused[target.name] = error
+
+    def make(facts: Facts, target: Target) -> Plan:
+        return plan_target(
+            items[target.name],
+            facts,
+            adopt=options.adopt,
+            prune=options.prune,
+            secrets=context.secrets.values,
+            scope=options.systems or None,
+        )
+
+    asked = [t for t in chosen if t.name in items]
+    extra = {name: questions(of) for name, of in items.items()}
+    made = _planned(asked, context, options, observer, extra, make, deep=options.prune)
+    return tuple(
+        TargetPlan(t, None, refused[t.name]) if t.name in refused else made[t.name] for t in chosen
+    )
+
+
+def plan_uninstall(
+    targets: Sequence[Target], context: Context, options: DeployOptions, observer: Observer
+) -> tuple[TargetPlan, ...]:
+    """Plan the removal of all that the ledgers own, or what they own of some systems."""
+    chosen = _hosts(targets)
+    extra = {target.name: questions() for target in chosen}
+
+    def make(facts: Facts, _target: Target) -> Plan:
+        return removal(facts, options.systems or None)
+
+    made = _planned(chosen, context, options, observer, extra, make, deep=True)
+    return tuple(made[target.name] for target in chosen)
+
+
+def apply(
+    plans: Sequence[TargetPlan], context: Context, options: DeployOptions, observer: Observer
+) -> tuple[TargetApplied, ...]:
+    """Carry plans out, each in one program on its target; a failed one is undone there."""
+
+    def carry_out(planned: TargetPlan) -> TargetApplied:
+        observer.target_started(planned.target.name, "applying")
+        applied = _apply(planned, context, options)
+        note = applied.trouble.what if applied.trouble else ""
+        observer.target_finished(planned.target.name, applied.ok, note)
+        return applied
+
+    context.secrets.prepare([p.target for p in plans])
+    return tuple(in_parallel(carry_out, plans, options.jobs))
+
+
+def _hosts(targets: Sequence[Target]) -> tuple[Target, ...]:
+    """Return the targets that can be deployed to: an image is rebuilt, not changed."""
+    return tuple(t for t in targets if t.kind is not Kind.IMAGE)
+
+
+def _planned(
+    targets: Sequence[Target],
+    context: Context,
+    options: DeployOptions,
+    observer: Observer,
+    extra: dict[str, tuple[PathQuestion, ...]],
+    make: Callable[[Facts, Target], Plan],
+    *,
+    deep: bool,
+) -> dict[str, TargetPlan]:
+    looking = AuditOptions(jobs=options.jobs, timeout=options.timeout)
+    seen = {
+        looked.target.name: looked
+        for looked in gather(targets, context, looking, observer, extra=extra, probe=False)
+    }
+    if deep:
+        _look_further(seen, context, looking, observer, extra)
+    return {name: _made(looked, make) for name, looked in seen.items()}
+
+
+def _look_further(
+    seen: dict[str, Looked],
+    context: Context,
+    looking: AuditOptions,
+    observer: Observer,
+    extra: dict[str, tuple[PathQuestion, ...]],
+) -> None:
+    """Ask again where a ledger names paths that the first look did not answer."""
+    again: dict[str, tuple[PathQuestion, ...]] = {}
+    for name, looked in seen.items():
+        if looked.facts is None:
+            continue
+        try:
+            further = further_questions(looked.facts)
+        except FleetError:
+            continue  # the plan tells it, with the target's name
+        if any(question.path not in looked.facts.paths for question in further):
+            again[name] = (*extra[name], *further)
+    targets = [seen[name].target for name in again]
+    for looked in gather(targets, context, looking, observer, extra=again, probe=False):
+        seen[looked.target.name] = looked
+
+
+def _made(looked: Looked, make: Callable[[Facts, Target], Plan]) -> TargetPlan:
+    if looked.facts is None:
+        return TargetPlan(looked.target, None, looked.trouble)
+    try:
+        return TargetPlan(looked.target, make(looked.facts, looked.target))
+    except FleetError as error:
+        return TargetPlan(looked.target, None, error)
+
+
+def _apply(planned: TargetPlan, context: Context, options: DeployOptions) -> TargetApplied:
+    from fleet.connectors.registry import connect  # noqa: PLC0415 - only acting connects
+
+    target, made = planned.target, planned.plan
+    if made is None:
+        return TargetApplied(target, trouble=planned.trouble)
+    try:
+        script, payload = program(made, holder=holder(), reveal=context.secrets.reveal)
+        connector = connect(target, timeout=options.timeout)
+        try:
+            applied = read_outcome(
+                connector.apply(script, payload), made, hide=context.secrets.values.values()
+            )
+            trouble: FleetError | None = applied.error(target.name)
+            if trouble is None and made.changes:
+                resolved: tuple[Resolved, ...] = resolve(context.systems(target), target)
+                trouble = await_palace(target, resolved, made, connector, context)
+        finally:
+            connector.close()
+    except FleetError as error:
+        return TargetApplied(target, trouble=error)
+    changed = len(made.steps) if applied.committed else 0
+    return TargetApplied(target, changed, trouble, applied.notes)
+
+
+def holder() -> str:
+    """Say who is acting, for a second operator and for the ledger: ``user@controller``."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{platform.node() or 'unknown'}"
