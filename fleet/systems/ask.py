@@ -42,7 +42,9 @@ def request_for(
             LaunchQuestion(launch, public, secret, commands) for launch in launches_of(target)
         ),
         processes=tuple(
-            ProcessQuestion(name, ask.words, ask.public, ask.secret)
+            ProcessQuestion(
+                name, ask.words, ask.public, ask.secret, ask.variables, ask.secret_variables
+            )
             for a in asks
             for name, ask in a.processes.items()
         ),
@@ -118,4 +120,9 @@ def _projects(
             continue
         project = render(text, r.variables, where=f"{r.system.system}.ask.project")
         if project:
-            yield ContainerQuestion(project, public, secret)
+            ask = r.system.ask
+            yield ContainerQuestion(
+                project,
+                tuple(dict.fromkeys((*public, *ask.variables))),
+                tuple(dict.fromkeys((*secret, *ask.secret_variables))),
+            )

@@ -163,6 +163,7 @@ class Gate(Spec):
     Attributes:
         asks: the question as a sentence that is true when the gate passes.
         gives: the capability an inventory can require.
+        able: what a copy with the capability can do, as in "cannot …"; empty: the capability.
         serves: capabilities that are worth nothing where this gate fails; it is required
             wherever one of them is.
         always: whether it is required wherever its system is deployed.
@@ -176,6 +177,7 @@ class Gate(Spec):
     id: GateId
     asks: str = ""
     gives: Name | None = None
+    able: str = ""
     serves: tuple[Name, ...] = ()
     always: bool = False
     severity: Severity = Severity.MAJOR
@@ -212,6 +214,8 @@ class ProcessAsk(Spec):
     words: tuple[str, ...] = Field(min_length=1)
     public: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    secret_variables: tuple[str, ...] = ()
 
 
 class Ask(Spec):
@@ -222,6 +226,8 @@ class Ask(Spec):
         manifests: those of the commands whose nearest ``package.json`` is read too.
         processes: running processes, by the name gates ask for them.
         project: the compose project whose containers are looked at, rendered; empty for none.
+        variables: environment names looked up in those containers, public values.
+        secret_variables: of these only set or not, length and keyed digest travel.
         endpoint: the variable that holds the URL of a palace to ask; empty for none.
         token: the variable that holds the token to ask it with.
         places: where the endpoint is asked from.
@@ -233,6 +239,8 @@ class Ask(Spec):
     interfaces: bool = False
     processes: dict[Name, ProcessAsk] = Field(default_factory=dict)
     project: str = ""
+    variables: tuple[str, ...] = ()
+    secret_variables: tuple[str, ...] = ()
     endpoint: str = ""
     token: str = ""
     places: tuple[Literal["controller", "target"], ...] = ("target",)

@@ -1,0 +1,1 @@
+"""The shared palace's server."""

@@ -1,0 +1,107 @@
+"""How the server's token and its compose file are kept."""
+
+import posixpath
+from collections.abc import Iterator
+
+from fleet.facts.envfile import assignment
+from fleet.facts.model import PathFact, State
+from fleet.systems.mempalace_serve.server import containers, processes
+from fleet.verifier.compose import read_compose
+from fleet.verifier.compose_lint import Ground, lint
+from fleet.verifier.look import Look
+from fleet.verifier.model import (
+    Judgement,
+    Verdict,
+    failed,
+    not_applicable,
+    not_checked,
+    passed,
+    warned,
+)
+from fleet.verifier.paths import hidden, missing
+
+OTHERS = 0o077
+_FILES = {"token-file": 0o600, "token-folder": 0o700, "compose-env": 0o600, "server-env": 0o600}
+
+
+def token(look: Look) -> Judgement:
+    """Only its owner can read the token: no mode, no argument list shows it."""
+    shown = [*_open_files(look), *_in_arguments(look)]
+    if shown:
+        return failed("others can read the token", *shown)
+    seen = [f for f in map(look.artifact, _FILES) if f and f.state is State.PRESENT]
+    hid = [f for f in map(look.artifact, _FILES) if f and hidden(f)]
+    if hid:
+        why = [f"{f.path}: {f.why or f.state}" for f in hid]
+        return not_checked("not every file could be looked at", *why)
+    if not (seen or processes(look) or containers(look)):
+        return not_checked("neither the server nor a file with its token was seen")
+    told = [f"{f.path} is {f.mode or 0:04o}" for f in seen]
+    return passed("only its owner can read the token", *told, *_minted(look))
+
+
+def _open_files(look: Look) -> Iterator[str]:
+    for name, wanted in _FILES.items():
+        fact = look.artifact(name)
+        if fact and fact.state is State.PRESENT and fact.mode is not None and fact.mode & OTHERS:
+            yield f"{fact.path} is {fact.mode:04o}, want {wanted:04o}"
+
+
+def _in_arguments(look: Look) -> Iterator[str]:
+    for process in processes(look):
+        for flag in process.secret_flags:
+            yield f"{flag} stands in the argument list of process {process.pid}"
+    for container in containers(look):
+        for flag in container.secret_flags:
+            yield f"{flag} stands in the command of container {container.name}"
+
+
+def _minted(look: Look) -> list[str]:
+    fact = look.artifact("token-file")
+    if fact is None or fact.state is not State.PRESENT:
+        return []
+    return ["the server made it up and printed it to its log: rotate it if others read that"]
+
+
+def compose_lint(look: Look) -> Judgement:
+    """The compose file that lies on the target has none of the known traps."""
+    fact = look.artifact("compose")
+    if fact is None:
+        return not_applicable("no compose file is declared here")
+    nowhere = missing(fact)
+    if nowhere:
+        return nowhere
+    content = look.content(fact)
+    if content is None:
+        return not_checked(fact.why or "its content was not read", fact.path)
+    compose = read_compose(content, posixpath.basename(fact.path), _environment(look))
+    ground = Ground(
+        interfaces=look.facts.interfaces,
+        files=_beside(look.artifact("compose-folder")),
+        lan=look.value("allow_lan") is True,
+    )
+    problems = [p for p in lint(compose, ground) if p.verdict is not Verdict.NOT_APPLICABLE]
+    told = [str(p) for p in problems]
+    if any(p.verdict is Verdict.FAIL for p in problems):
+        return failed("the compose file will not do", *told)
+    if problems:
+        return warned("the compose file holds a trap", *told)
+    return passed(f"{len(compose.selected)} services, no known trap", fact.path)
+
+
+def _environment(look: Look) -> dict[str, str]:
+    """Return the ``.env`` beside: masked values stand for themselves, empty ones are empty."""
+    fact = look.artifact("compose-env")
+    lines = fact.env.lines if fact and fact.env else ()
+    found: dict[str, str] = {}
+    for line in lines:
+        assigned = None if line.text.lstrip().startswith("#") else assignment(line.text.encode())
+        if assigned:
+            found[assigned.name] = assigned.value.decode().strip().strip("'\"")
+    return found
+
+
+def _beside(folder: PathFact | None) -> tuple[str, ...] | None:
+    if folder is None or folder.entries is None:
+        return None
+    return tuple(entry.name for entry in folder.entries)

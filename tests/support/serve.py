@@ -1,0 +1,145 @@
+"""A machine that serves a palace, in the words of what is seen of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from support.facts import NONCE, World, findings
+from support.facts import target as some_target
+
+from fleet.facts.model import (
+    Answer,
+    ContainerFact,
+    EndpointFact,
+    EnvValue,
+    Facts,
+    Listener,
+    ProcessFact,
+    Publication,
+    Trouble,
+)
+from fleet.inventory.model import SecretRef, Target, Value
+from fleet.secrets import Secret, keyed_digest
+from fleet.verifier.model import Finding
+
+URL = "https://palace.example.net/mcp"
+TOKEN = SecretRef("env", "PALACE_TOKEN")
+VALUE = "tok-EXAMPLE-serve"
+DOCKER0 = "172.18.0.1"
+
+
+def target(**variables: Value) -> Target:
+    """A host that serves; every gate has what it needs unless told otherwise."""
+    given: dict[str, Value] = {
+        "palace_url": URL,
+        "palace_token": TOKEN,
+        "palace_path": "/data/palace",
+        **variables,
+    }
+    kept = {name: value for name, value in given.items() if value is not None}
+    address = str(kept.pop("address", "ssh://u@vault"))
+    return replace(some_target("mempalace-serve", address=address), variables=kept)
+
+
+def answers(**changed: Answer | None) -> dict[str, Answer]:
+    """What a healthy palace answers, with changes (``no_token`` for ``no-token``)."""
+    healthy: dict[str, Answer | None] = {
+        "healthz": Answer(status=200),
+        "no-token": Answer(status=401),
+        "wrong-token": Answer(status=401),
+        "initialize": Answer(status=200),
+        "tools": Answer(status=200),
+        "status": Answer(status=200),
+        "statusz": Answer(status=200),
+    }
+    for name, answer in changed.items():
+        healthy[name.replace("_", "-")] = answer
+    return {name: answer for name, answer in healthy.items() if answer is not None}
+
+
+def endpoint(*, place: str = "target", url: str = URL, **changed: Any) -> EndpointFact:
+    """A healthy palace's fact, with changes."""
+    healthy: dict[str, Any] = {
+        "answers": answers(),
+        "server": "mempalace",
+        "version": "3.11.0",
+        "palace": "/data/palace",
+        "drawers": 7,
+        "usable": True,
+    }
+    return EndpointFact.model_validate({"url": url, "place": place, **healthy, **changed})
+
+
+def silent(trouble: Trouble, *, place: str = "target", status: int | None = None) -> EndpointFact:
+    """What is heard from a palace none of whose answers comes."""
+    answer = Answer(status=status, trouble=trouble, detail="so it is")
+    names = ("healthz", "no-token", "wrong-token", "initialize", "statusz")
+    return EndpointFact.model_validate(
+        {"url": URL, "place": place, "answers": dict.fromkeys(names, answer)}
+    )
+
+
+class Serving(World):
+    """Adds what only a server's machine shows."""
+
+    def __init__(self, kind: str = "host") -> None:
+        super().__init__(kind)
+        self.more: dict[str, Any] = {
+            "listeners": (Listener(address=DOCKER0, port=8765), Listener(address="::", port=22)),
+            "interfaces": {"lo": ("127.0.0.1", "::1"), "docker0": (DOCKER0, "fe80::1")},
+            "processes": {"server": ()},
+        }
+
+    def seen(self, **more: Any) -> Serving:
+        """Replace what is seen; None stands for what could not be."""
+        self.more.update(more)
+        return self
+
+    def listening(self, *addresses: str) -> Serving:
+        """What the port is bound on."""
+        return self.seen(listeners=tuple(Listener(address=a, port=8765) for a in addresses))
+
+    def containers(self, *containers: ContainerFact) -> Serving:
+        """The containers of the compose project."""
+        return self.seen(containers={"mempalace": containers})
+
+    def facts(self, target: Target) -> Facts:
+        return super().facts(target).model_copy(update=self.more)
+
+    def judged(
+        self, where: Target | None = None, *, troubles: dict[SecretRef, str] | None = None
+    ) -> dict[str, Finding]:
+        """Judge it; findings by the gate's last word."""
+        secrets = {} if troubles else {TOKEN: Secret(VALUE)}
+        found = findings(where or target(), self, secrets=secrets, troubles=troubles)
+        return {gate.removeprefix("serve."): finding for gate, finding in found.items()}
+
+
+def healthy(**changed: Any) -> Serving:
+    """A machine whose palace answers."""
+    world = Serving()
+    world.heard(endpoint(**changed))
+    return world
+
+
+def container(**changed: Any) -> ContainerFact:
+    """The palace's container as compose starts it."""
+    started: dict[str, Any] = {
+        "name": "mempalace-palace-1",
+        "state": "running",
+        "ports": (Publication(address=DOCKER0, port=8765, inner=8765),),
+        "variables": {"MEMPALACE_MCP_HTTP_TOKEN": secret_value(VALUE)},
+    }
+    return ContainerFact.model_validate({**started, **changed})
+
+
+def process(**changed: Any) -> ProcessFact:
+    """The server's process."""
+    flags = {"--host": DOCKER0, "--port": "8765"}
+    return ProcessFact.model_validate({"pid": 7, "user": "u", "flags": flags, **changed})
+
+
+def secret_value(value: str) -> EnvValue:
+    """A secret variable as facts tell it."""
+    return EnvValue(set=True, length=len(value), digest=keyed_digest(NONCE, value))
