@@ -130,7 +130,7 @@ class ImageConnector:
                     yield _layered(from_docker_archive(store, wish), request, budget)
             case Scheme.DOCKER_DAEMON:
                 untagged = Wish("", wish.platform, wish.machine)
-                with saved_by_engine(_reference(self._target), budget, self._timeout) as store:
+                with saved_by_engine(_reference(self._target), budget) as store:
                     yield _layered(from_docker_archive(store, untagged), request, budget)
             case _:
                 raise self._unsupported("not an image's address")

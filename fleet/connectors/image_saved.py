@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
-import docker
-import docker.errors
-import requests.exceptions
-
+from fleet.connectors.engine import Endpoint, client, endpoint, engine_faults
 from fleet.connectors.oci.store import ArchiveStore, fill, spooled
 from fleet.connectors.oci.streams import CHUNK, Budget, scratch_file
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable
 
+if TYPE_CHECKING:
+    from docker import DockerClient
+
 _SHOWN = 8
 
 
 @contextmanager
-def saved_by_engine(reference: str, budget: Budget, timeout: float) -> Iterator[ArchiveStore]:
+def saved_by_engine(reference: str, budget: Budget) -> Iterator[ArchiveStore]:
     """Ask the engine for one image, all of it.
 
     Raises:
@@ -24,55 +25,49 @@ def saved_by_engine(reference: str, budget: Budget, timeout: float) -> Iterator[
             in time.
         ProbeError: the engine's answer broke off, or does not fit this machine's disk.
     """
-    where = budget.where
     with closing(scratch_file()) as spool:
-        with _told(where, timeout), closing(_client(timeout)) as client:
-            image = _image_id(client, reference, where)
-            chunks = client.api.get_image(image, chunk_size=CHUNK)
-            fill(spool, _counted(chunks, budget), where)
-        yield spooled(spool, where)
+        at = endpoint()
+        with closing(client(budget.deadline.left(), at=at)) as engine:
+            chunks = _counted(_saved(engine, at, reference, budget), budget)
+            fill(spool, chunks, budget.where)
+        yield spooled(spool, budget.where)
 
 
-def _client(timeout: float) -> docker.DockerClient:
-    return docker.from_env(timeout=max(1, round(timeout)))
+def _saved(engine: "DockerClient", at: Endpoint, reference: str, budget: Budget) -> Iterator[bytes]:
+    with engine_faults(at, where=budget.where):
+        image = _image_id(engine, reference, budget.where)
+        with _streaming(budget):
+            yield from engine.api.get_image(image, chunk_size=CHUNK)
 
 
 @contextmanager
-def _told(where: str, timeout: float) -> Iterator[None]:
-    """Say what went wrong between this machine and the engine."""
+def _streaming(budget: Budget) -> Iterator[None]:
+    """Tell an answer that stops coming from an engine that is not there."""
+    import requests  # noqa: PLC0415 - slow, and only an engine's image needs it
+
     try:
         yield
     except requests.exceptions.Timeout as error:
         raise Unreachable(
-            f"the engine sent nothing for {timeout:g} s",
+            f"the engine sent nothing more within {budget.deadline.seconds:g} s",
             stage="timeout",
-            where=where,
-            hint="it prepares large images before it sends them: raise --timeout",
+            where=budget.where,
+            hint="it prepares a large image before it sends it: raise --timeout",
         ) from error
-    except requests.exceptions.ChunkedEncodingError as error:
-        raise ProbeError("the engine's answer broke off", where=where) from error
-    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
-        raise _no_engine(error, where) from error
+    except (
+        requests.exceptions.ConnectionError,
+        requests.exceptions.ChunkedEncodingError,
+    ) as error:
+        raise ProbeError("the engine's answer broke off", where=budget.where) from error
 
 
-def _no_engine(error: Exception, where: str) -> Unreachable:
-    return Unreachable(
-        f"the engine refused: {one_line(str(error))}",
-        stage="engine",
-        where=where,
-        hint="is it running, and may this user use it? docker info tells",
-    )
+def _image_id(engine: "DockerClient", reference: str, where: str) -> str:
+    import docker  # noqa: PLC0415 - slow, and only an engine's image needs it
 
-
-def _image_id(client: docker.DockerClient, reference: str, where: str) -> str:
     try:
-        return str(client.images.get(reference).id)
+        return str(engine.images.get(reference).id)
     except docker.errors.NotFound as error:
-        name = reference.partition("@")[0]
-        name = name.rpartition(":")[0] if ":" in name.rpartition("/")[2] else name
-        tags = [tag for image in client.api.images() for tag in image.get("RepoTags") or ()]
-        same = [tag for tag in tags if tag.rpartition(":")[0] == name] or tags
-        shown = ", ".join(one_line(tag, 80) for tag in sorted(same)[:_SHOWN])
+        shown = ", ".join(_tags_like(reference, engine))
         raise Unreachable(
             f"the engine has no image {one_line(reference, 120)}",
             stage="missing",
@@ -81,8 +76,18 @@ def _image_id(client: docker.DockerClient, reference: str, where: str) -> str:
         ) from error
 
 
+def _tags_like(reference: str, engine: "DockerClient") -> list[str]:
+    """Return tags of the same name, else any; a few."""
+    last = reference.rpartition("/")[2]
+    name = reference.rpartition(":")[0] if ":" in last else reference
+    tags = sorted(tag for image in engine.images.list() for tag in image.tags)
+    same = [tag for tag in tags if tag.rpartition(":")[0] == name]
+    return [one_line(tag, 80) for tag in (same or tags)[:_SHOWN]]
+
+
 def _counted(chunks: Iterator[bytes], budget: Budget) -> Iterator[bytes]:
-    spool = Budget(budget.max_bytes, budget.deadline, budget.where)
+    """Bound the archive by the same limits as what its layers unpack to."""
+    archive = Budget(budget.max_bytes, budget.deadline, budget.where)
     for chunk in chunks:
-        spool.spend(len(chunk))
+        archive.spend(len(chunk))
         yield chunk
