@@ -30,11 +30,21 @@ if TYPE_CHECKING:
 def planned(
     engine: Engine, options: Options, *, removal: bool = False
 ) -> "tuple[Context, tuple[Target, ...], tuple[TargetPlan, ...]]":
-    """Plan what the command line means, for deploying or for removing."""
+    """Plan what the command line means, for deploying or for removing.
+
+    Raises:
+        UsageError: none of the targets can be deployed to.
+    """
     context, targets = chosen(engine, options)
     make = engine.uninstall if removal else engine.plan
     with watching(len(targets), options) as observer:
-        return context, targets, make(targets, context, options.deploy(), observer)
+        plans = make(targets, context, options.deploy(), observer)
+    if not plans:
+        raise UsageError(
+            "none of these targets can be deployed to",
+            hint="an image is rebuilt, not changed; `fleet audit` looks into it",
+        )
+    return context, targets, plans
 
 
 def show(plans: "Sequence[TargetPlan]", options: Options) -> int:

@@ -34,13 +34,17 @@ class Bar:
         self._progress = progress
         self._lock = Lock()
         self._running: dict[str, None] = {}
+        self._started = 0
+        self._total = total
         self._task: TaskID = progress.add_task("starting", total=total, names="")
 
     def target_started(self, name: str, what: str) -> None:
         """Name a target that is being worked on."""
         with self._lock:
             self._running[name] = None
-            self._progress.update(self._task, description=what, names=self._names())
+            self._started += 1  # a target that is asked again counts again
+            total = None if self._total is None else max(self._total, self._started)
+            self._progress.update(self._task, description=what, total=total, names=self._names())
 
     def target_finished(self, name: str, ok: bool, note: str) -> None:
         """Count a target; one that failed is told at once, so that nobody waits for nothing."""

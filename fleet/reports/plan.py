@@ -11,7 +11,7 @@ from typing import Protocol
 from rich.cells import chop_cells
 from rich.text import Text
 
-from fleet.errors import FleetError, Unreachable
+from fleet.errors import FleetError, TargetError, Unreachable
 from fleet.installers.model import Conflict, Plan, Step
 from fleet.inventory.model import Target
 from fleet.reports.console import line, paragraph, rendered
@@ -23,7 +23,7 @@ FORMAT = "fleet.plans/1"
 MARKS = {"create": ("+", "green"), "change": ("~", "yellow"), "remove": ("-", "red")}
 DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 LONGEST_DIFF = 40  # lines; --verbose shows all
-PENDING, UNSEEN = 2, 3
+REFUSED, PENDING, UNSEEN = 1, 2, 3
 
 
 class Planned(Protocol):
@@ -63,31 +63,55 @@ class Applied(Protocol):
         """Return why it was refused, or failed and was undone; None when it went well."""
         ...
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """Return what the reader should know beside."""
+        ...
+
 
 def conclude_plans(plans: Sequence[Planned]) -> Conclusion:
-    """Decide the exit code of a plan: 2 changes or conflicts, 3 a target not asked, 0 nothing."""
+    """Decide the exit code of a plan.
+
+    2 changes or conflicts, 1 something that cannot be planned, 3 a target not asked, 0 nothing.
+    """
     pending = sum(1 for p in plans if p.plan and (p.plan.changes or p.plan.conflicts))
     if pending:
         return Conclusion(PENDING, f"changes are pending on {count(pending, 'target')}")
-    silent = sum(1 for p in plans if p.plan is None)
-    if silent or not plans:
-        return Conclusion(UNSEEN, f"{count(silent, 'target')} could not be asked")
-    return Conclusion(0, "nothing to change")
+    if not plans:
+        return Conclusion(UNSEEN, "nothing was planned")
+    return _not_planned(plans) or Conclusion(0, "nothing to change")
 
 
 def conclude_applied(plans: Sequence[Planned], applied: Sequence[Applied]) -> Conclusion:
-    """Decide the exit code of an apply: 2 something is not as declared, 3 a target not asked."""
+    """Decide the exit code of an apply.
+
+    2 something is not as declared, 1 something cannot be planned, 3 a target not asked, 0 done.
+    """
     failed = sum(1 for a in applied if a.trouble and not isinstance(a.trouble, Unreachable))
     if failed:
         return Conclusion(PENDING, f"changes were not made on {count(failed, 'target')}")
     held = sum(1 for p in plans if p.plan and p.plan.conflicts)
     if held:
         return Conclusion(PENDING, f"conflicts are left on {count(held, 'target')}")
-    silent = sum(1 for p in plans if p.plan is None) + sum(1 for a in applied if a.trouble)
+    missing = _not_planned(plans)
+    if missing:
+        return missing
+    silent = sum(1 for a in applied if a.trouble)
     if silent:
         return Conclusion(UNSEEN, f"{count(silent, 'target')} could not be reached")
     changed = sum(1 for a in applied if a.changed)
     return Conclusion(0, f"changed {count(changed, 'target')}" if changed else "nothing to change")
+
+
+def _not_planned(plans: Sequence[Planned]) -> Conclusion | None:
+    """Tell targets without a plan; what is wrong with the declaration weighs more than silence."""
+    without = [p for p in plans if p.plan is None]
+    wrong = sum(1 for p in without if p.trouble and not isinstance(p.trouble, TargetError))
+    if wrong:
+        return Conclusion(REFUSED, f"{count(wrong, 'target')} could not be planned for")
+    if without:
+        return Conclusion(UNSEEN, f"{count(len(without), 'target')} could not be asked")
+    return None
 
 
 def plans_text(
@@ -213,7 +237,8 @@ def _headline(planned: Planned) -> str:
     plan = planned.plan
     if plan is None:
         trouble = planned.trouble
-        return f"not asked, {printable(trouble.what)}" if trouble else "not asked"
+        word = "not asked" if isinstance(trouble, TargetError) else "not planned"
+        return f"{word}, {printable(trouble.what)}" if trouble else "not asked"
     if plan.recover:
         return "an earlier run was cut off here; it is undone first"
     if not plan.changes and not plan.conflicts:
@@ -264,7 +289,7 @@ def _totals(plans: Sequence[Planned]) -> str:
     working = sum(1 for p in plans if _work(p))
     parts[0] += f" on {working} of {count(len(plans), 'target')}" if working else ""
     if len(made) < len(plans):
-        parts.append(f"{len(plans) - len(made)} not asked")
+        parts.append(f"{len(plans) - len(made)} without a plan")
     return ", ".join(parts)
 
 
@@ -277,6 +302,8 @@ def _applied(applied: Sequence[Applied], view: View) -> Iterator[Text]:
                     count(one.changed, "change") + " made" if one.changed else "nothing to change"
                 )
                 yield line((who, "bold"), "   ", (done, "green"))
+            for note in one.notes:
+                yield from paragraph(printable(note), view.cells, 2, "dim")
             continue
         word = "UNREACHABLE" if isinstance(trouble, Unreachable) else "NOT CHANGED"
         yield from paragraph(

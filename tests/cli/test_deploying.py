@@ -38,6 +38,12 @@ def test_a_plan_of_nothing_exits_0() -> None:
     assert "laptop: nothing to change (9 as declared)" in result.stdout
 
 
+def test_images_are_not_deployed_to() -> None:
+    result = invoke("plan", engine=FakeEngine(plans=()))
+    assert result.exit_code == 1
+    assert "an image is rebuilt, not changed" in result.stderr
+
+
 def test_a_plan_as_json() -> None:
     told = json.loads(invoke("plan", "--format", "json").stdout)
     assert told["format"] == "fleet.plans/1"

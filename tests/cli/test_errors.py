@@ -121,6 +121,7 @@ def test_a_reader_that_goes_away_is_no_event(words: tuple[str, ...]) -> None:
             stderr=subprocess.PIPE,
             check=False,
             timeout=60,
+            env=env,
         )
     finally:
         os.close(writing)

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 from support import planned
 
+from fleet.errors import PlanError
 from fleet.reports.plan import (
     applied_text,
     conclude_applied,
@@ -79,12 +80,16 @@ def test_exit_codes_of_plans() -> None:
     assert conclude_plans([clash]).code == 2
     assert conclude_plans([vault, attic]).code == 3
     assert conclude_plans([laptop, attic]).code == 2
+    wrong = planned.TargetPlan(planned.target("odd"), None, PlanError("palace_url is undefined"))
+    assert conclude_plans([vault, attic, wrong]).code == 1
+    assert conclude_plans([laptop, wrong]).code == 2
     assert conclude_plans([]).code == 3
     laptop_done, desk_failed, tower_done = planned.applied()
     assert conclude_applied([vault, laptop], [laptop_done]).code == 0
     assert conclude_applied([laptop], [desk_failed]).code == 2
     assert conclude_applied([tower], [tower_done]).code == 2
     assert conclude_applied([laptop, attic], [laptop_done]).code == 3
+    assert conclude_applied([laptop, wrong], [laptop_done]).code == 1
 
 
 def test_plans_as_json() -> None:

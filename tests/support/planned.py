@@ -34,6 +34,7 @@ class TargetApplied:
     target: Target
     changed: int
     trouble: FleetError | None = None
+    notes: tuple[str, ...] = ()
 
 
 def target(name: str, systems: tuple[str, ...] = ("mempalace-bridge",)) -> Target:
@@ -109,7 +110,7 @@ def applied() -> tuple[TargetApplied, ...]:
         hint="make room in /home/me and run it again",
     )
     return (
-        TargetApplied(target("laptop"), 3),
+        TargetApplied(target("laptop"), 3, notes=("a run that was cut was undone first",)),
         TargetApplied(target("desk"), 0, broken),
         TargetApplied(target("tower"), 1),
     )
