@@ -34,7 +34,8 @@ groups:
   palaces:
     systems: [mempalace-serve]
     hosts:
-      vault: {{local: {vault}, vars: {{bind: loopback, port: {port}, serve_mode: none}}}}
+      vault: {{local: {vault}, vars: {{bind: loopback, port: {port}, serve_mode: none,
+        allow_empty: true}}}}
 
 images:
   devbox-2026-08-10: {{image: "oci-archive:{images}/2026-08-10.tar"}}

@@ -47,11 +47,13 @@ def _words(sightings: list[Sighting]) -> str:
 
 
 def _cannot(gate: Gate) -> str:
-    return f"cannot {gate.gives}" if gate.gives else gate.without or f"not so: {gate.asks}"
+    able = gate.able or gate.gives
+    return f"cannot {able}" if able else gate.without or f"not so: {gate.asks}"
 
 
 def _can(gate: Gate) -> str:
-    return f"can {gate.gives}" if gate.gives else gate.asks or "holds"
+    able = gate.able or gate.gives
+    return f"can {able}" if able else gate.asks or "holds"
 
 
 def named(look: Look, fact: PathFact, content: bytes | None) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from fleet.connectors.registry import connect
 from support.facts import target
 
+from fleet.connectors.registry import connect
 from fleet.inventory.address import parse_address
 from fleet.inventory.model import Value
 from fleet.systems.ask import request_for
@@ -22,6 +22,13 @@ CASES = Path(__file__).parents[1] / "cases"
 
 def built(case: str, root: Path, *words: str) -> Path:
     subprocess.run(["sh", str(CASES / case / "make.sh"), str(root), *words], check=True)
+    return with_root_user(root)
+
+
+def with_root_user(root: Path) -> Path:
+    """Give a tree the file that says where its root user lives."""
+    (root / "etc").mkdir(parents=True, exist_ok=True)
+    (root / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
     return root
 
 
@@ -94,7 +101,7 @@ def test_a14_empty_and_cut_files(tmp_path: Path) -> None:
         place = tmp_path / name / "root/.pi/agent/extensions"
         place.mkdir(parents=True)
         shutil.copy(CASES / "A14" / name, place / "mempalace.ts")
-        found = audited(tmp_path / name)
+        found = audited(with_root_user(tmp_path / name))
         assert (found["bridge.whole"].verdict, found["bridge.whole"].message) == (
             Verdict.FAIL,
             message,
