@@ -7,6 +7,7 @@ Ansible does, and that lists and mappings are Python's.
 import ast
 import re
 import shlex
+from warnings import catch_warnings
 
 from fleet.errors import InventoryError, Place
 from fleet.inventory.draft import ALL, UNGROUPED, Draft, GroupDraft, Setting
@@ -142,7 +143,8 @@ def ini_value(written: str) -> Value:
         return None
     if written[:1] in ("'", '"', "[", "{"):
         try:
-            return _plain(ast.literal_eval(written))
+            with catch_warnings(action="ignore"):  # of escapes that Python does not know
+                return _plain(ast.literal_eval(written))
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return written
     return number(written) if written else ""

@@ -20,13 +20,15 @@ from fleet.inventory.model import SecretRef, Value
 LONGEST = 2**40
 
 # What an expression itself can make Python raise: a wrong type, a division by zero, ...
-_FAULTS = (
+FAULTS = (
     TemplateError,
     ArithmeticError,
+    AssertionError,
     AttributeError,
     LookupError,
     MemoryError,
-    RecursionError,
+    RuntimeError,
+    SyntaxError,
     TypeError,
     ValueError,
     re.error,
@@ -72,7 +74,7 @@ def render(text: str, variables: Mapping[str, Value], *, where: str) -> str:
     """
     try:
         return str(_compiled(text).render(_shown(variables)))
-    except _FAULTS as error:
+    except FAULTS as error:
         raise PlanError(str(error), where=where, hint=f"in the text: {text}") from error
 
 
@@ -85,7 +87,7 @@ def holds(expression: str, variables: Mapping[str, Value], *, where: str) -> boo
     try:
         compiled = environment().compile_expression(expression, undefined_to_none=True)
         return bool(compiled(**_shown(variables)))
-    except _FAULTS as error:
+    except FAULTS as error:
         raise PlanError(str(error), where=where, hint=f"in: {expression}") from error
 
 

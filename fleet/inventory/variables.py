@@ -5,18 +5,18 @@ A value is replaced as a whole, never merged into the one below it. A text that 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from jinja2 import TemplateError, meta
+from jinja2 import meta
 
 from fleet.errors import Place, PlanError
 from fleet.inventory.draft import Setting
 from fleet.inventory.model import Value
 from fleet.inventory.nodes import Verbatim
 from fleet.inventory.problems import did_you_mean
-from fleet.inventory.render import environment, render
+from fleet.inventory.render import FAULTS, environment, render
 
 DEEPEST = 40
 _CIRCLE = "variables refer to one another in a circle"
@@ -169,17 +169,7 @@ def references(text: str) -> tuple[str, ...] | str:
     """Return the names a text refers to, or what is wrong with it as a template."""
     try:
         return tuple(sorted(meta.find_undeclared_variables(environment().parse(text))))
-    except TemplateError as error:
-        return f"the template cannot be read: {error}"
     except RecursionError:
         return "the template is nested too deeply"
-
-
-def names_in(value: Value) -> Iterator[str]:
-    """Yield every name that a value refers to."""
-    if isinstance(value, str) and is_template(value):
-        found = references(value)
-        yield from () if isinstance(found, str) else found
-    elif isinstance(value, list | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from names_in(item)
+    except FAULTS as error:
+        return f"the template cannot be read: {error}"

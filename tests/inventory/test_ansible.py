@@ -191,6 +191,7 @@ def test_systems_and_shell_may_come_from_the_command_line(tmp_path: Path) -> Non
         ("['a', 1]", ["a", 1]),
         ("{'a': (1, 2)}", {"a": [1, 2]}),
         ("[broken", "[broken"),
+        (r"['\d']", [r"\d"]),
         ("{1j}", "{1j}"),
         ("[" * 500, "[" * 500),
         ("", ""),

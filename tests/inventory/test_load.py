@@ -204,6 +204,32 @@ groups: {web: {hosts: {h: }}}
     assert "env_file" not in variables
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ cycler() }}",
+        "{{ 1 / 0 }}",
+        "{{ 'a' + 1 }}",
+        "{{ [][1] }}",
+        "{{ {}['a'] }}",
+        "{{ 'a'.__class__ }}",
+        "{{ 9 ** 9 ** 9 }}",
+        "{{ 'a' * 10000000 * 10000000 }}",
+        "{{ '(' is match('(') }}",
+        "{{ 1 is nonsense }}",
+        "{{ 1 | nonsense }}",
+        "{% include 'x' %}",
+        "{{ " + "(" * 5000,
+        "{{ " + "9" * 5000 + " }}",
+        "{{ }}",
+        "{% if %}",
+    ],
+)
+def test_a_template_that_cannot_be_rendered_is_told(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InventoryError, match=r"fleet\.yml:1:8: "):
+        loaded(tmp_path, f'vars: {{a: "{text}"}}\nhosts: {{h: }}\n')
+
+
 def test_addresses_are_rendered_and_paths_count_from_the_file(tmp_path: Path) -> None:
     text = """\
 vars: {domain: example.net, token: !secret file:tokens/palace}
