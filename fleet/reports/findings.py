@@ -60,7 +60,6 @@ class Unchecked:
     gates: tuple[str, ...]
     targets: tuple[str, ...]
     required: bool
-    remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,15 +199,14 @@ def _cause(result: TargetResult, trouble: TargetError) -> tuple[str, str, str]:
 
 def _unchecked(findings: Iterable[Finding], *, strict: bool) -> tuple[Unchecked, ...]:
     """Group by reason, then by the set of targets, so that one sentence covers many gates."""
-    targets: dict[tuple[str, str | None, bool, str], list[str]] = defaultdict(list)
+    targets: dict[tuple[str, bool, str], list[str]] = defaultdict(list)
     for f in findings:
-        remedy = f.remedy if f.required or strict else None
-        targets[f.message, remedy, f.required or strict, f.gate].append(f.target)
-    gates: dict[tuple[str, str | None, bool, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (message, remedy, required, gate), names in targets.items():
-        gates[message, remedy, required, tuple(names)].append(gate)
+        targets[f.message, f.required or strict, f.gate].append(f.target)
+    gates: dict[tuple[str, bool, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (message, required, gate), names in targets.items():
+        gates[message, required, tuple(names)].append(gate)
     told = [
-        Unchecked(message, tuple(found), names, required, remedy)
-        for (message, remedy, required, names), found in gates.items()
+        Unchecked(message, tuple(found), names, required)
+        for (message, required, names), found in gates.items()
     ]
     return tuple(sorted(told, key=lambda u: (not u.required, -len(u.targets) * len(u.gates))))

@@ -12,7 +12,7 @@ from rich.cells import chop_cells
 from rich.text import Text
 
 from fleet.errors import FleetError, TargetError, Unreachable
-from fleet.installers.model import Conflict, Plan, Step
+from fleet.installers.model import Conflict, MakeFolder, Plan, PutLink, Step
 from fleet.inventory.model import Target
 from fleet.reports.console import line, paragraph, rendered
 from fleet.reports.text import count, names, printable
@@ -21,8 +21,9 @@ from fleet.verifier.run import Conclusion
 
 FORMAT = "fleet.plans/1"
 MARKS = {"create": ("+", "green"), "change": ("~", "yellow"), "remove": ("-", "red")}
+SLACK = 3  # lines that are shown rather than counted
 DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
-LONGEST_DIFF = 40  # lines; --verbose shows all
+LONGEST_DIFF = {"create": 12, "change": 40, "remove": 12}  # lines; --verbose shows all
 REFUSED, PENDING, UNSEEN = 1, 2, 3
 
 
@@ -260,19 +261,30 @@ def _told(step: Step, view: View, *, diff: bool) -> Iterator[Text]:
     yield from [head, *rest]
     for note in step.notes:
         yield from paragraph(printable(note), view.cells, 6, "dim")
-    if diff and view.detail is not Detail.QUIET:
-        yield from _diff(step.diff, view)
+    if diff and view.detail is not Detail.QUIET and not _plain_link(step):
+        yield from _diff(step, view)
 
 
-def _diff(text: str, view: View) -> Iterator[Text]:
-    lines = [printable(t).replace("\\t", "    ") for t in text.splitlines()]
-    shown = lines if view.detail is Detail.VERBOSE else lines[:LONGEST_DIFF]
+def _plain_link(step: Step) -> bool:
+    """Whether the summary tells all: a new link, and the folders for it."""
+    links = all(isinstance(action, PutLink | MakeFolder) for action in step.actions)
+    return step.change == "create" and bool(step.actions) and links
+
+
+def _diff(step: Step, view: View) -> Iterator[Text]:
+    """Show a difference; long lines are cut where not everything is asked for."""
+    whole, room = view.detail is Detail.VERBOSE, view.cells - 6
+    lines = [printable(t).replace("\\t", "    ") for t in step.diff.splitlines()]
+    most = LONGEST_DIFF[step.change]
+    shown = lines if whole or len(lines) <= most + SLACK else lines[:most]
     for told in shown:
         style = DIFF_STYLES.get(told[:1], "dim")
-        for piece in chop_cells(told, view.cells - 6) or [""]:
-            yield line("      ", (piece, style))
+        pieces = chop_cells(told, room) or [""]
+        if len(pieces) > 1 and not whole:
+            pieces = [chop_cells(told, room - 1)[0] + "…"]
+        yield from (line("      ", (piece, style)) for piece in pieces)
     if len(lines) > len(shown):
-        yield line((f"      … {len(lines) - len(shown)} more lines (--verbose shows all)", "dim"))
+        yield line((f"      … {len(lines) - most} more lines (--verbose shows all)", "dim"))
 
 
 def _conflicting(conflict: Conflict, view: View) -> Iterator[Text]:
@@ -287,10 +299,12 @@ def _totals(plans: Sequence[Planned]) -> str:
     conflicts = [conflict for plan in made for conflict in plan.conflicts]
     parts = list(_amounts(steps, conflicts)) or ["nothing to change"]
     working = sum(1 for p in plans if _work(p))
-    parts[0] += f" on {working} of {count(len(plans), 'target')}" if working else ""
+    if working:
+        all_of = working == len(plans)
+        parts.append(f"on {'' if all_of else f'{working} of '}{count(len(plans), 'target')}")
     if len(made) < len(plans):
         parts.append(f"{len(plans) - len(made)} without a plan")
-    return ", ".join(parts)
+    return ", ".join(parts).replace(", on ", " on ")
 
 
 def _applied(applied: Sequence[Applied], view: View) -> Iterator[Text]:

@@ -169,7 +169,6 @@ def _unchecked(unchecked: Sequence[Unchecked], view: View) -> Iterator[Text]:
         required = " (required)" if told.required else ""
         gates = ", ".join(told.gates) + required
         yield from paragraph(f"{gates}: {_shown(told.reason, view)}", view.cells, indent=0)
-        yield from paragraph(_shown(told.remedy or "", view), view.cells, style="bold")
         yield from _on(told.targets, view, lines=1)
     yield line()
 

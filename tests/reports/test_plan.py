@@ -58,7 +58,18 @@ def test_a_long_diff_is_cut_and_says_so() -> None:
     long = planned.env().model_copy(update={"diff": "\n".join(f"+line {n}" for n in range(100))})
     plans = [planned.TargetPlan(planned.target("laptop"), planned.plan("laptop", long))]
     assert "… 60 more lines (--verbose shows all)" in plans_text(plans, View())
+    new = [planned.TargetPlan(planned.target("laptop"), planned.plan("laptop", long.model_copy(
+        update={"change": "create"})))]  # fmt: skip
+    assert "… 88 more lines (--verbose shows all)" in plans_text(new, View())
     assert "+line 99" in plans_text(plans, View(detail=Detail.VERBOSE))
+
+
+def test_a_long_line_of_a_diff_is_cut_or_folded() -> None:
+    long = planned.env().model_copy(update={"diff": "+" + "word " * 40})
+    plans = [planned.TargetPlan(planned.target("laptop"), planned.plan("laptop", long))]
+    assert plans_text(plans, View()).count("word") < 20
+    assert "…" in plans_text(plans, View())
+    assert plans_text(plans, View(detail=Detail.VERBOSE)).count("word") >= 38
 
 
 def test_a_hostile_diff_is_neither_markup_nor_control() -> None:
