@@ -130,27 +130,27 @@ def errors(played: Played) -> list[str | None]:
 
 class TestStalls:
     def test_a_stalled_server_is_ended_and_the_next_call_has_a_new_one(self, stage: Stage) -> None:
-        stage.env = {"FAKE_MCP_PLAN": "hang serve", "MEMPALACE_MCP_TIMEOUT_MS": "200"}
+        stage.env = {"FAKE_MCP_PLAN": "hang serve", "MEMPALACE_MCP_TIMEOUT_MS": "400"}
         played = stage.play(START, STATUS, {"sleep": 100}, STATUS, QUIT)
-        assert errors(played)[1] == "mempalace did not answer tools/call within 200 ms"
+        assert errors(played)[1] == "mempalace did not answer tools/call within 400 ms"
         assert played.steps[1].ms < 1500
         assert errors(played)[3] is None
         assert stage.starts == 2
         assert not stage.alive(0)
 
     def test_a_server_that_ignores_sigterm_is_killed(self, stage: Stage) -> None:
-        stage.env = {"FAKE_MCP_PLAN": "stubborn serve", "MEMPALACE_MCP_TIMEOUT_MS": "200"}
+        stage.env = {"FAKE_MCP_PLAN": "stubborn serve", "MEMPALACE_MCP_TIMEOUT_MS": "400"}
         stage.play(START, STATUS, {"sleep": 2500}, QUIT)
         assert not stage.alive(0)
 
     def test_zero_waits_for_ever(self, stage: Stage) -> None:
         stage.env = {"FAKE_MCP_PLAN": "slow"}
         assert errors(stage.play(START, STATUS, QUIT, MEMPALACE_MCP_TIMEOUT_MS=0))[1] is None
-        assert errors(stage.play(START, STATUS, QUIT, MEMPALACE_MCP_TIMEOUT_MS=200))[1] is not None
+        assert errors(stage.play(START, STATUS, QUIT, MEMPALACE_MCP_TIMEOUT_MS=400))[1] is not None
 
     def test_waiting_for_an_event_is_no_stall(self, stage: Stage) -> None:
-        stage.env = {"FAKE_MCP_PLAN": "slow", "MEMPALACE_MCP_TIMEOUT_MS": "200"}
-        waiting: Json = {"tool": "mempalace_event_wait", "args": {"timeout_ms": 500}}
+        stage.env = {"FAKE_MCP_PLAN": "slow", "MEMPALACE_MCP_TIMEOUT_MS": "400"}
+        waiting: Json = {"tool": "mempalace_event_wait", "args": {"timeout_ms": 700}}
         assert errors(stage.play(START, waiting, QUIT))[1] is None
 
     def test_a_cancelled_call_is_taken_back(self, stage: Stage) -> None:
@@ -258,7 +258,7 @@ class TestFeeding:
                 "arguments": {"source": "/staged", "mode": "convos", "wing": "wing_conversations"},
             }
         ]
-        assert played.steps[1].ms < 100
+        assert played.steps[1].ms < 190
         assert played.stderr == ""
 
     def test_a_feed_that_was_joined_and_failed_is_not_repeated(self, stage: Stage) -> None:
@@ -271,11 +271,11 @@ class TestFeeding:
         assert stage.reasons == ["agent_settled", "session_shutdown"]
 
     def test_within_the_window_only_the_end_feeds(self, stage: Stage) -> None:
-        stage.play(START, SETTLED, {"sleep": 600}, SETTLED, {"sleep": 100}, QUIT)
+        stage.play(START, SETTLED, {"sleep": 1000}, SETTLED, {"sleep": 100}, QUIT)
         assert stage.reasons == ["agent_settled", "session_shutdown"]
 
     def test_after_the_window_a_turn_feeds_again(self, stage: Stage) -> None:
-        steps: list[Json] = [START, SETTLED, {"sleep": 600}, SETTLED, {"sleep": 600}, QUIT]
+        steps: list[Json] = [START, SETTLED, {"sleep": 1000}, SETTLED, {"sleep": 1000}, QUIT]
         stage.play(*steps, MEMPALACE_FEED_DEBOUNCE_MS=300)
         assert stage.reasons == ["agent_settled", "agent_settled"]
 
