@@ -84,8 +84,26 @@ def _schema() -> Iterator[str]:
         yield from _part(title, parts[name])
     yield from _words("Verdicts", parts["Verdict"], _VERDICTS)
     yield from _words("Severities", parts["Severity"], _SEVERITIES)
+    yield from _PLANS.splitlines()
 
 
+_PLANS = """\
+## Plans: `fleet.plans/1`
+
+`fleet plan --format json` prints what would change, `apply` and `uninstall` also what came of it.
+
+| key | meaning |
+|---|---|
+| `targets[].name`, `.address` | whom it is for; sorted by name |
+| `targets[].trouble` | why there is no plan: `what`, `where`, `hint`; null when there is one |
+| `targets[].changes[]` | `key` (`system.artifact`), `change` (`create`, `change`, `remove`), \
+`summary`, `diff` (secrets as `***`), `notes` |
+| `targets[].conflicts[]` | `key`, `path`, `what`, `hint`, `adoptable` (whether `--adopt` helps) |
+| `targets[].unchanged` | how many artifacts are as declared |
+| `targets[].recover` | an earlier run was cut off there, and is undone first |
+| `targets[].applied` | after applying only: `changed` (how many), `trouble` |
+| `conclusion` | `code` and `reason`, as for a run |
+"""
 _TITLES = {
     "RunPart": "`run`",
     "TargetPart": "`targets[]`",
