@@ -1,5 +1,6 @@
 """Hosts over ssh: one connection, and one exec of ``sh`` for everything that is asked."""
 
+import os
 import secrets
 import selectors
 import shlex
@@ -39,7 +40,8 @@ class SshConnector:
         timeout: seconds that one ``collect`` or ``apply`` may take, connecting included.
         connect_timeout: seconds for each hop, unless ssh's configuration sets ConnectTimeout.
         max_bytes: the most that may be answered; more is refused, not cut.
-        config: ssh configuration file to read instead of the usual ones.
+        config: ssh configuration file to read instead of the usual ones; without it the one that
+            ``FLEET_SSH_CONFIG`` names, as ``ssh -F`` would.
     """
 
     def __init__(
@@ -57,7 +59,7 @@ class SshConnector:
         self._timeout = timeout
         self._connect_timeout = connect_timeout
         self._max_bytes = max_bytes
-        self._config = config
+        self._config = config or os.environ.get("FLEET_SSH_CONFIG") or None
         self._session: SshSession | None = None
         self._tunnels: list[Tunnel] = []
 

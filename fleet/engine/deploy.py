@@ -7,7 +7,7 @@ uninstall or a prune, what the ledger names and the first look did not answer is
 import getpass
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fleet.engine.await_palace import await_palace
 from fleet.engine.context import Context, narrowed
@@ -26,7 +26,7 @@ from fleet.installers.outcome import read_outcome
 from fleet.installers.planning import further_questions, questions, removal
 from fleet.installers.planning import plan as plan_target
 from fleet.installers.program import program
-from fleet.inventory.model import Kind, Target
+from fleet.inventory.model import Kind, Target, Value
 from fleet.systems.resolve import Resolved, resolve
 
 
@@ -65,18 +65,17 @@ def plan(
     """Plan what brings targets to what is declared; changes nothing."""
     chosen = _hosts(narrowed(targets, context, systems=options.systems))
     files = LocalFiles(context.folder)
-    items: dict[str, tuple[Item, ...]] = {}
+    extra: dict[str, tuple[PathQuestion, ...]] = {}
     refused: dict[str, FleetError] = {}
     for target in chosen:
         try:
-            resolved = resolve(context.systems(target), target)
-            items[target.name] = desired(resolved, target, files)
+            extra[target.name] = questions(_items(target, context, files))
         except FleetError as error:
             refused[target.name] = error
 
     def make(facts: Facts, target: Target) -> Plan:
         return plan_target(
-            items[target.name],
+            _items(target, context, files, facts),
             facts,
             adopt=options.adopt,
             prune=options.prune,
@@ -84,12 +83,26 @@ def plan(
             scope=options.systems or None,
         )
 
-    asked = [t for t in chosen if t.name in items]
-    extra = {name: questions(of) for name, of in items.items()}
+    asked = [t for t in chosen if t.name in extra]
     made = _planned(asked, context, options, observer, extra, make, deep=options.prune)
     return tuple(
         TargetPlan(t, None, refused[t.name]) if t.name in refused else made[t.name] for t in chosen
     )
+
+
+def _items(
+    target: Target, context: Context, files: LocalFiles, facts: Facts | None = None
+) -> tuple[Item, ...]:
+    """Return what is desired on a target; without facts, only good for collecting questions."""
+    systems = context.systems(target)
+    further: dict[str, Value] = {}
+    for r in resolve(systems, target):
+        derivation = context.catalogue.derivation(r.system.system)
+        if derivation:
+            found = derivation.derive(r.variables, facts) if facts else derivation.provisional
+            further.update(found)
+    completed = replace(target, variables={**target.variables, **further}) if further else target
+    return desired(resolve(systems, completed), completed, files)
 
 
 def plan_uninstall(

@@ -4,18 +4,20 @@ Built-in systems are the folders beside this file. A third party adds one by an 
 group ``fleet.systems`` whose value is a package that holds ``system.yml`` and ``gates.py``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from pydantic import ValidationError
 
 from fleet.errors import CatalogueError
+from fleet.facts.model import Facts
+from fleet.inventory.model import Value
 from fleet.inventory.yaml import load as load_yaml
 from fleet.systems.model import Gate, System
 
@@ -32,6 +34,17 @@ class Entry:
 
     system: System
     package: str
+
+
+Derive: TypeAlias = Callable[[Mapping[str, Value], Facts], Mapping[str, Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a system's variables are completed once there are facts."""
+
+    derive: Derive
+    provisional: Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +107,19 @@ class Catalogue:
                 where=f"{module.__name__}",
             )
         return cast("Check", function)
+
+    def derivation(self, system: str) -> "Derivation | None":
+        """Return how a system's variables are completed with what only the target knows.
+
+        That is a pair in its ``gates.py``: ``derived(variables, facts)``, which returns further
+        variables, and ``PROVISIONAL``, what stands in for them before there are facts.
+        """
+        module = import_module(f"{self.entries[system].package}.gates")
+        function = getattr(module, "derived", None)
+        if not callable(function):
+            return None
+        provisional = getattr(module, "PROVISIONAL", {})
+        return Derivation(cast("Derive", function), dict(provisional))
 
     def extended(self, gates: Iterable[tuple[str, Gate]]) -> "Catalogue":
         """Return a catalogue with a user's gates added to their systems.

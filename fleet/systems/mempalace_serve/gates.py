@@ -3,6 +3,16 @@
 from fleet.systems.mempalace_serve.bound import bind
 from fleet.systems.mempalace_serve.heard import auth, health, palace, version
 from fleet.systems.mempalace_serve.kept import compose_lint, token
-from fleet.systems.mempalace_serve.server import derived
+from fleet.systems.mempalace_serve.server import PROVISIONAL, derived
 
-__all__ = ["auth", "bind", "compose_lint", "derived", "health", "palace", "token", "version"]
+__all__ = [
+    "PROVISIONAL",
+    "auth",
+    "bind",
+    "compose_lint",
+    "derived",
+    "health",
+    "palace",
+    "token",
+    "version",
+]

@@ -59,6 +59,10 @@ def is_name(bind: str) -> bool:
     return "." not in bind and ":" not in bind
 
 
+#: What stands for the derived variables while a plan only collects its questions.
+PROVISIONAL: dict[str, Value] = {"bind_address": "0.0.0.0"}  # noqa: S104 - never written
+
+
 def derived(variables: Mapping[str, Value], facts: Facts) -> dict[str, Value]:
     """Return what the templates need and only the target knows.
 
