@@ -826,7 +826,7 @@ _template() { # -> _r: every piece begins with a line feed, "@", the nonce, a bl
   _q=$_q'{{printf "%s network %s" $N .HostConfig.NetworkMode}}'
   _q=$_q'{{printf "%s restart %s" $N .HostConfig.RestartPolicy.Name}}'
   _q=$_q'{{printf "%s service %s" $N (index .Config.Labels "com.docker.compose.service")}}'
-  _q=$_q'{{if .State.Health}}{{printf "%s health %s" $N .State.Health.Status}}{{end}}'
+  _q=$_q'{{with index .State "Health"}}{{printf "%s health %s" $N .Status}}{{end}}'
   _q=$_q'{{range $p, $b := .NetworkSettings.Ports}}{{if not $b}}{{printf "%s port %s 0 " $N $p}}'
   _q=$_q'{{end}}{{range $b}}{{printf "%s port %s %s %s" $N $p .HostPort .HostIp}}{{end}}{{end}}'
   _q=$_q'{{range $p, $b := .HostConfig.PortBindings}}{{range $b}}'
