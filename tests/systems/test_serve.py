@@ -59,6 +59,8 @@ def test_every_interface_is_the_lan(address: str) -> None:
     found = healthy().listening(address).judged()
     assert failing(found) == {"bind"}
     assert found["bind"].message == "listens on every interface, the LAN's included"
+    shown = "[::]" if ":" in address else address
+    assert found["bind"].evidence == (f"{shown}:8765, listening socket",)
 
 
 @pytest.mark.parametrize("variables", [{"allow_lan": True}, {"bind": "0.0.0.0"}])
@@ -107,6 +109,10 @@ def test_published_ports_count_where_sockets_cannot_be_seen() -> None:
     wide = container(ports=(Publication(address="0.0.0.0", port=8765, inner=8765),))
     world = healthy().containers(wide).seen(listeners=None)
     assert failing(world.judged(target(serve_mode="compose"))) >= {"bind"}
+    world.containers(container()).seen(
+        processes={"server": (process(flags={"--host": "0.0.0.0"}),)}
+    )
+    assert failing(world.judged()) == set()
     none = healthy().seen(listeners=None, unseen={"listeners": "no /proc"}).judged()
     assert none["bind"].message == "where it listens is not known: no /proc"
 

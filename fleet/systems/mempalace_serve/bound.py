@@ -72,7 +72,8 @@ def _seen(look: Look) -> dict[str, str] | Judgement:
     if look.facts.kind == "container":
         return _published(look, port) or not_checked("publishes no port to its host")
     if look.facts.listeners is None:
-        found = {**_told_by_processes(look, port), **_published(look, port)}
+        # Inside a container the server listens everywhere; what is published counts.
+        found = _published(look, port) or _told_by_processes(look, port)
         why = look.facts.unseen.get("listeners", "listening sockets were not seen")
         return found or not_checked(f"where it listens is not known: {why}")
     found = {s.address: "listening socket" for s in look.facts.listeners if s.port == port}
@@ -119,7 +120,7 @@ def _docker0(look: Look) -> list[str]:
 
 def _compared(look: Look, wanted: tuple[str, ...], seen: dict[str, str]) -> Judgement:
     port = look.text("port")
-    told = [f"{a}:{port}, {how}" for a, how in seen.items()]
+    told = [f"[{a}]:{port}, {how}" if ":" in a else f"{a}:{port}, {how}" for a, how in seen.items()]
     wide = [a for a in seen if a in _EVERYWHERE]
     meant = look.value("allow_lan") is True or bool(_EVERYWHERE & {*wanted})
     if wide and not meant:

@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Iterator
 
-from fleet.facts.envfile import assignment
+from fleet.facts.dotenv import Dialect, EnvEntry, interpret
 from fleet.facts.model import PathFact, State
 from fleet.systems.mempalace_serve.server import containers, processes
 from fleet.verifier.compose import read_compose
@@ -86,19 +86,24 @@ def compose_lint(look: Look) -> Judgement:
         return failed("the compose file will not do", *told)
     if problems:
         return warned("the compose file holds a trap", *told)
-    return passed(f"{len(compose.selected)} services, no known trap", fact.path)
+    return passed(
+        "no known trap", fact.path, f"services: {', '.join(s.name for s in compose.selected)}"
+    )
 
 
 def _environment(look: Look) -> dict[str, str]:
-    """Return the ``.env`` beside: masked values stand for themselves, empty ones are empty."""
+    """Return what compose gets from the ``.env`` beside; any text stands for a value not told."""
     fact = look.artifact("compose-env")
-    lines = fact.env.lines if fact and fact.env else ()
-    found: dict[str, str] = {}
-    for line in lines:
-        assigned = None if line.text.lstrip().startswith("#") else assignment(line.text.encode())
-        if assigned:
-            found[assigned.name] = assigned.value.decode().strip().strip("'\"")
-    return found
+    if fact is None or fact.env is None:
+        return {}
+    entries = interpret(fact.env, Dialect.COMPOSE).entries
+    return {name: _value(entry) for name, entry in entries.items()}
+
+
+def _value(entry: EnvEntry) -> str:
+    if entry.value.value is not None:
+        return entry.value.value
+    return "x" if entry.value.length or entry.unknown else ""
 
 
 def _beside(folder: PathFact | None) -> tuple[str, ...] | None:
