@@ -198,29 +198,25 @@ class _Reader:
 
     def _compose_quoted(self, value: _Value) -> EnvValue | str:
         inner = value.inner()
-        if inner is None:
-            return self._beyond(value, JOINED)
-        if value.quote == '"' and b"$" in (unquoted(value.text) or b""):
-            return EXPANDS
-        return inner
+        if inner is not None:
+            expands = value.quote == '"' and b"$" in (unquoted(value.text) or b"")
+            return EXPANDS if expands else inner
+        text = value.text.decode("utf-8", "replace").strip()
+        end = _closing(text)
+        if not end:
+            return self._spans(value.line, value.quote, single=True)
+        after = text[end:].lstrip()
+        if after and not after.startswith("#"):
+            self.problem(value.line.number, "compose takes what follows the quote for another line")
+        return ESCAPES
 
-    def _beyond(self, value: _Value, otherwise: str) -> str:
-        """Say why a value that begins with a quote does not simply end with it."""
-        body = value.text.strip()[1:]
-        quote = value.quote.encode()
-        if quote == b'"' and b"\\" in body:
-            return ESCAPES
-        if quote in body:
-            return otherwise
-        return self._spans(value.line, value.quote)
-
-    def _spans(self, line: EnvLine, quote: str) -> str:
-        """Skip the lines up to the one that closes a quote."""
-        for number, later in enumerate(self._lines):
-            if quote in later.text:
-                del self._lines[: number + 1]
-                return SPANS
-        self.problem(line.number, f"its quote {quote} is never closed")
+    def _spans(self, line: EnvLine, quote: str, *, single: bool) -> str:
+        """Skip the lines that a value goes on in, after one that ends with ``quote`` open."""
+        while quote and self._lines:
+            text = self._lines.pop(0).text
+            quote, _ = _scan(text, "" if quote == "\\" else quote, single=single)
+        if quote and quote != "\\":
+            self.problem(line.number, f"its quote {quote} is never closed")
         return SPANS
 
     # --- sh ------------------------------------------------------------------------------------
@@ -239,14 +235,27 @@ class _Reader:
             self._entry(found, value, self._sh_value(found, value))
 
     def _sh_value(self, found: Assignment, value: _Value) -> EnvValue | str:
+        text = found.value.decode("utf-8", "replace")
+        still_open, bare = _scan(text, single=False)
+        cut = next((char for char in bare if char in ";&|<>()"), "")
+        if cut:
+            self.problem(value.line.number, f"{cut} without quotes ends the value")
+            return f"the shell ends it at its {cut}"
+        if still_open == "\\":
+            self.problem(value.line.number, "it ends in a backslash, and goes on in the next line")
+        if still_open:
+            return self._spans(value.line, still_open, single=False)
         if found.value[:1] in (b" ", b"\t") and found.value.strip(b" \t"):
             return self._sh_command(found, value, found.value)
-        if value.quote:
+        if value.quote and value.inner() is not None:
             return self._sh_quoted(value)
-        word, blank, after = _word(found.value)
-        if blank and after.strip(b" \t") and not after.lstrip().startswith(b"#"):
+        _, _, after = _word(bare.encode())
+        if after.strip(b" \t"):
             return self._sh_command(found, value, after)
-        return self._sh_plain(value, word)
+        word, _, _ = _word(found.value)
+        if b"\\" in word:
+            return ESCAPES
+        return JOINED if b"'" in word or b'"' in word else self._sh_plain(value, word)
 
     def _sh_command(self, found: Assignment, value: _Value, after: bytes) -> str:
         if after.lstrip().startswith(b"#"):
@@ -259,31 +268,17 @@ class _Reader:
         return "something follows it on its line"
 
     def _sh_quoted(self, value: _Value) -> EnvValue | str:
-        inner = value.inner()
-        if inner is None:
-            return self._beyond(value, JOINED)
         text = unquoted(value.text) or b""
         if value.text.endswith(value.quote.encode() + b"\r"):
             self.problem(value.line.number, "CR LF: the value gets a carriage return at its end")
             return ENDING
         if value.quote == '"' and (b"$" in text or b"`" in text):
             return EXPANDS
-        return inner
+        return value.inner() or EXPANDS
 
     def _sh_plain(self, value: _Value, word: bytes) -> EnvValue | str:
-        for quote in (b"'", b'"'):
-            if word.count(quote) % 2:
-                return self._spans(value.line, quote.decode())
-            if quote in word:
-                return JOINED
-        if b"\\" in word:
-            return ESCAPES
         if b"$" in word or b"`" in word or word.startswith(b"~") or b":~" in word:
             return EXPANDS
-        cut = next((char for char in word if char in b";&|<>()"), None)
-        if cut is not None:
-            self.problem(value.line.number, f"{chr(cut)} without quotes ends the value")
-            return f"the shell ends it at its {chr(cut)}"
         if not word.endswith(b"\r"):
             return value.bare()
         self.problem(value.line.number, "CR LF: the value gets a carriage return at its end")
@@ -295,6 +290,43 @@ def _assigned(line: EnvLine) -> Assignment | None:
     if line.masked and line.raw is None:
         return None
     return assignment(line.text.encode("utf-8", "surrogateescape"))
+
+
+def _closing(text: str) -> int:
+    """Return where the text after a closing quote begins; 0 when the first quote stays open."""
+    escaped = False
+    for at, char in enumerate(text[1:], 2):
+        if char == text[0] and not escaped:
+            return at
+        escaped = char == "\\" and not escaped
+    return 0
+
+
+def _scan(text: str, quote: str = "", *, single: bool) -> tuple[str, str]:
+    """Tell what is open where a line ends, and what of it stands outside quotes and escapes.
+
+    Args:
+        text: the line, or its value.
+        quote: the quote that is open where it begins.
+        single: whether a backslash escapes inside single quotes too.
+
+    Returns:
+        A quote, a backslash, or nothing; and the line without what is quoted or escaped.
+    """
+    before, bare = "", ""
+    for char in text:
+        if before == "\\":
+            before = ""
+            continue
+        if not quote and char == "#" and before in (" ", "\t"):
+            return "", bare
+        if char in "'\"" and quote in ("", char):
+            quote = "" if quote else char
+            bare += char
+        elif not quote and char != "\\":
+            bare += char
+        before = char if char != "\\" or single or quote != "'" else ""
+    return before if before == "\\" else quote, bare
 
 
 def _word(value: bytes) -> tuple[bytes, bytes, bytes]:

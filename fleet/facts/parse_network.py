@@ -6,7 +6,7 @@ import re
 from fleet.facts.frames import Record
 from fleet.facts.model import Listener
 
-BIG_ENDIAN = ("s390", "ppc64", "ppc", "mips", "mips64", "sparc64", "armeb", "aarch64_be")
+BIG_ENDIAN = ("s390", "s390x", "ppc64", "ppc", "mips", "mips64", "sparc64", "armeb", "aarch64_be")
 MAX_LISTENERS = 4000
 WORD = 4  # bytes in which /proc turns an address round
 

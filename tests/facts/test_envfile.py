@@ -44,7 +44,7 @@ ODD_FILES = {
     "vertical tab": b"A=x\x0b\x0c\n\x0b\n",
     "yaml": b"A: 3\nB:4\nURL: x=y\nC : 'q' # x\n",
     "commands": b"set -a\n. ./other.env\nsource x\nif [ -f x ]; then\nunset A\n",
-    "hash": b"A=#x\nB= #x\nC=x\t#y\nD=x#y #z\n#A=tok-EXAMPLE-1\n  # B=x\n",
+    "hash": b"Z=x #y #z\nA=#x\nB= #x\nC=x\t#y\nD=x#y #z\n#A=tok-EXAMPLE-1\n  # B=x\n",
 }
 
 

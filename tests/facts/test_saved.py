@@ -1,0 +1,107 @@
+"""Facts in files: what was saved is read back, and what is no facts is refused by name."""
+
+import hashlib
+import json
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.probing import NONCE, NOON
+
+from fleet.errors import FactsError
+from fleet.facts.model import Facts, PathFact, Platform, State
+from fleet.facts.saved import dumps, file_name, loads
+
+CONTENT = b"\x00\xff bytes"
+
+
+def some() -> Facts:
+    sha = hashlib.sha256(CONTENT).hexdigest()
+    fact = PathFact(path="~/f\n", absolute="/home/u/f\n", state=State.PRESENT, sha256=sha)
+    return Facts(
+        target="box",
+        address="local:",
+        kind="host",
+        taken_at=NOON,
+        nonce=NONCE,
+        platform=Platform(home="/home/u", rule="HOME"),
+        paths={fact.path: fact},
+        contents={sha: CONTENT},
+    )
+
+
+def test_round_trip() -> None:
+    assert loads(dumps(some()), where="x") == some()
+    assert json.loads(dumps(some()))["format"] == "fleet.facts/1"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "no `format`"),
+        ("{}", "no `format`"),
+        ('{"format": "fleet.facts/2"}', "'fleet.facts/2'; this fleet reads fleet.facts/1"),
+        ('{"format": ["\\u001b"]}', "['\\x1b']"),
+        ('{"format": "fleet.facts/1"}', "the field target is wrong"),
+    ],
+)
+def test_what_is_no_facts_is_refused(text: str, told: str) -> None:
+    with pytest.raises(FactsError) as caught:
+        loads(text, where="some.json")
+    assert told in caught.value.what
+    assert caught.value.where == "some.json"
+
+
+def test_a_wrong_field_is_named_and_its_value_is_not_shown() -> None:
+    data = json.loads(dumps(some()))
+    data["paths"]["~/f\n"]["mode"] = "tok-EXAMPLE-1"
+    with pytest.raises(FactsError) as caught:
+        loads(json.dumps(data), where="x")
+    assert "paths.~/f\\n.mode" in caught.value.what
+    assert "tok-EXAMPLE-1" not in str(caught.value)
+
+
+def test_unknown_fields_are_refused() -> None:
+    data = json.loads(dumps(some())) | {"more": 1}
+    with pytest.raises(FactsError) as caught:
+        loads(json.dumps(data), where="x")
+    assert "more" in caught.value.what
+
+
+def test_contents_are_held_to_their_hashes() -> None:
+    facts = some()
+    sha = next(iter(facts.contents))
+    text = dumps(facts.model_copy(update={"contents": {sha: b"other"}}))
+    with pytest.raises(FactsError) as caught:
+        loads(text, where="x")
+    assert sha in caught.value.what
+
+
+@given(text=st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with pytest.raises(FactsError):
+        loads(text, where="x")
+
+
+def test_plain_names_stay() -> None:
+    assert file_name("laptop") == "laptop.facts.json"
+    assert file_name("vault-2.example") == "vault-2.example.facts.json"
+
+
+@given(names=st.lists(st.text(min_size=1), min_size=2, unique=True))
+def test_any_target_has_a_safe_file_name_of_its_own(names: list[str]) -> None:
+    files = [file_name(name) for name in names]
+    assert len({file.lower() for file in files}) == len(names)
+    for file in files:
+        assert set(file) <= set(string.ascii_letters + string.digits + "_.-")
+        assert not file.startswith(".")
+        assert len(file) < 120
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "ssh://a@b:1", ".", "\ud800", "Box", "box"])
+def test_names_that_look_like_paths(name: str) -> None:
+    assert "/" not in file_name(name)
