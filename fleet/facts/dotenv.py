@@ -212,6 +212,8 @@ class _Reader:
 
     def _spans(self, line: EnvLine, quote: str, *, single: bool) -> str:
         """Skip the lines that a value goes on in, after one that ends with ``quote`` open."""
+        if quote == "\\":
+            self.problem(line.number, "it ends in a backslash, and goes on in the next line")
         while quote and self._lines:
             text = self._lines.pop(0).text
             quote, _ = _scan(text, "" if quote == "\\" else quote, single=single)
@@ -241,19 +243,16 @@ class _Reader:
         if cut:
             self.problem(value.line.number, f"{cut} without quotes ends the value")
             return f"the shell ends it at its {cut}"
-        if still_open == "\\":
-            self.problem(value.line.number, "it ends in a backslash, and goes on in the next line")
-        if still_open:
-            return self._spans(value.line, still_open, single=False)
-        if found.value[:1] in (b" ", b"\t") and found.value.strip(b" \t"):
-            return self._sh_command(found, value, found.value)
+        spans = self._spans(value.line, still_open, single=False) if still_open else ""
+        word, _, after = _word(bare.encode())
+        follows = bare.encode() if bare[:1] in (" ", "\t") else after
+        if follows.strip(b" \t"):
+            return self._sh_command(found, value, follows)
+        if spans:
+            return spans
         if value.quote and value.inner() is not None:
             return self._sh_quoted(value)
-        _, _, after = _word(bare.encode())
-        if after.strip(b" \t"):
-            return self._sh_command(found, value, after)
-        word, _, _ = _word(found.value)
-        if b"\\" in word:
+        if b"\\" in found.value:
             return ESCAPES
         return JOINED if b"'" in word or b'"' in word else self._sh_plain(value, word)
 

@@ -558,7 +558,7 @@ _run() { # command...: what it reports between its marks -> _ans, its status -> 
     {
       _original
       _limited "$@" </dev/null
-      printf '\n@%s=%s\n' "$_N" $?
+      printf '\n@%s=%s\n\n' "$_N" $? # one line more than needed: some sed read one ahead
     } 2>/dev/null | sed -n -e "/^@$_N=/{p;q;}" -e "/^@$_N \[/,/^@$_N ]/p"
   )
   _rc=${_ans##*"@$_N="}

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.probing import NONCE, ended
 
 from fleet.connectors import local
 from fleet.connectors.bounded import KIBI
@@ -15,8 +16,6 @@ from fleet.facts.model import State
 from fleet.facts.request import LaunchQuestion, PathQuestion, Read, Request
 from fleet.inventory.model import Address, Become, Scheme, Target
 from fleet.secrets import Secret
-
-NONCE = "nonce-0123456789"
 
 
 def connector(
@@ -29,18 +28,6 @@ def connector(
 def fake(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(f"#!/bin/sh\n{text}\n")
     (folder / name).chmod(0o755)
-
-
-def ends(pid: str) -> bool:
-    """Tell whether a process is gone, or soon will be."""
-    until = time.monotonic() + 5
-    while time.monotonic() < until:
-        try:
-            os.kill(int(pid), 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.fixture
@@ -111,7 +98,7 @@ def test_silence_ends_at_the_deadline_with_all_children(tmp_path: Path) -> None:
         connector(tmp_path, timeout=0.5).apply("sh -c 'echo $$ >pid; sleep 60'; :\n", Secret(""))
     assert caught.value.stage == "timeout"
     assert time.monotonic() - started < 10
-    assert ends((tmp_path / "pid").read_text().strip())
+    assert ended((tmp_path / "pid").read_text())
 
 
 def test_what_ignores_term_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +107,7 @@ def test_what_ignores_term_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyP
         connector(tmp_path, timeout=0.3).apply(
             "trap '' TERM; echo $$ >pid; while :; do sleep 1; done\n", Secret("")
         )
-    assert ends((tmp_path / "pid").read_text().strip())
+    assert ended((tmp_path / "pid").read_text())
 
 
 def test_a_target_that_prints_without_end_is_stopped(tmp_path: Path) -> None:

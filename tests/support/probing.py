@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -136,6 +137,9 @@ def _only(folder: Path) -> str:
     folder.mkdir()
     for applet in APPLETS:
         (folder / applet).symlink_to(busybox)
+    for shell in ("bash", "zsh"):
+        if found := shutil.which(shell):
+            (folder / shell).symlink_to(found)
     return str(folder)
 
 
@@ -145,6 +149,20 @@ def build_case(case: str, root: Path, *words: str) -> Path:
     root.mkdir(exist_ok=True)
     subprocess.run(["sh", "-s", "--", str(root), *words], input=script, text=True, check=True)
     return root
+
+
+def ended(pid: str) -> bool:
+    """Tell whether a process has ended, or soon does; one that nobody waited for has ended too."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid.strip()}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state in "ZX":
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def need_root() -> None:
