@@ -20,7 +20,7 @@ from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable, Unsupported
 
 if TYPE_CHECKING:
-    from docker import DockerClient
+    from docker import APIClient, DockerClient
     from docker.tls import TLSConfig
 
 DEFAULT_URL = "unix:///var/run/docker.sock"
@@ -110,6 +110,11 @@ def client(timeout: float, *, at: Endpoint | None = None) -> "DockerClient":
     if not isinstance(version, str) or not re.fullmatch(r"[0-9]+\.[0-9]+", version):
         raise Unreachable(f"what answers at {at} is no Docker engine", stage="engine")
     return opened(version)
+
+
+def engine_url(api: "APIClient", path: str) -> str:
+    """Return where a client asks for a path of the engine's API."""
+    return f"{api.base_url}/v{api.api_version}{path}"
 
 
 @contextmanager
