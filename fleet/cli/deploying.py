@@ -28,9 +28,15 @@ if TYPE_CHECKING:
 
 
 def planned(
-    engine: Engine, options: Options, *, removal: bool = False
+    engine: Engine, options: Options, *, removal: bool = False, probe: bool = False
 ) -> "tuple[Context, tuple[Target, ...], tuple[TargetPlan, ...]]":
     """Plan what the command line means, for deploying or for removing.
+
+    Args:
+        engine: the door to it.
+        options: the command line.
+        removal: whether to plan an uninstall.
+        probe: whether palaces are asked too, because an audit follows.
 
     Raises:
         UsageError: none of the targets can be deployed to.
@@ -38,7 +44,7 @@ def planned(
     context, targets = chosen(engine, options)
     make = engine.uninstall if removal else engine.plan
     with watching(len(targets), options) as observer:
-        plans = make(targets, context, options.deploy(), observer)
+        plans = make(targets, context, replace(options.deploy(), probe=probe), observer)
     if not plans:
         raise UsageError(
             "none of these targets can be deployed to",

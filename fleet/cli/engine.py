@@ -83,11 +83,14 @@ class Engine:
         options: "AuditOptions",
         observer: "Observer",
         command: str,
+        plans: "Sequence[TargetPlan]" = (),
     ) -> "Run":
-        """Look at targets and judge them."""
+        """Look at targets and judge them; those whose plan changes nothing were looked at."""
         from fleet.engine.audit import audit  # noqa: PLC0415 - lazy
+        from fleet.engine.deploy import looks  # noqa: PLC0415 - lazy
 
-        return audit(targets, context, options, observer, command=command)
+        seen = looks(plans) if plans else {}
+        return audit(targets, context, options, observer, command=command, seen=seen)
 
     def facts(
         self,

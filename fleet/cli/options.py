@@ -84,6 +84,8 @@ class Options:
             adopt=self.adopt,
             prune=self.prune,
             limit=self.limit,
+            require=self.require,
+            strict=self.strict,
         )
 
 

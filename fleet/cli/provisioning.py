@@ -28,7 +28,7 @@ def directly(engine: Engine, options: Options) -> int:
 
     What the audit finds decides the exit code; changes that were not made do too.
     """
-    context, targets, plans = planned(engine, options)
+    context, targets, plans = planned(engine, options, probe=True)
     applied = carry_out(engine, context, plans, options)
     if applied is None:
         return FAILED
@@ -37,7 +37,7 @@ def directly(engine: Engine, options: Options) -> int:
         text = applied_text(applied, view(options))
         click.echo(text, err=options.format == "json")
     with watching(len(targets), options) as observer:
-        run = engine.audit(targets, context, options.audit(), observer, "provision")
+        run = engine.audit(targets, context, options.audit(), observer, "provision", plans)
     judged = report(run, options)
     if _worst(changed.code, judged) == judged:
         return judged

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fleet.data import shipped
 from fleet.demo.history import BRIDGE
-from fleet.demo.layout import BakedImage, Member, layer, write_archive
+from fleet.demo.layout import BakedImage, Member, layer, write_archive, write_docker_archive
 
 TOOLKIT = "opt/mempalace-toolkit"
 HOME = "home/dev"
@@ -13,9 +13,10 @@ PASSWD = b"root:x:0:0::/root:/bin/sh\ndev:x:1000:1000::/home/dev:/bin/sh\n"
 PI = "usr/local/lib/node_modules/@earendil-works/pi-coding-agent"
 
 
-def bake(archive: Path, bridge: bytes, *, date: str) -> None:
-    """Write an OCI archive of an image whose toolkit carries ``bridge``.
+def bake(archive: Path, bridge: bytes, *, date: str, docker: str = "") -> None:
+    """Write an archive of an image whose toolkit carries ``bridge``, in OCI's or docker's form.
 
+    ``docker`` is the reference to write it under in docker's form; empty writes OCI's.
     pi is there by its manifest only: what reads an image never starts it.
     """
     manifest = {"name": "@earendil-works/pi-coding-agent", "version": "1.6.0",
@@ -41,6 +42,8 @@ def bake(archive: Path, bridge: bytes, *, date: str) -> None:
         ]
     )  # fmt: skip
     config = {"User": "dev", "Env": ["PATH=/usr/local/bin:/usr/bin:/bin"]}
-    image = BakedImage([base, memory], tag=date, config=config,
+    tag = docker or date
+    image = BakedImage([base, memory], tag=tag, config=config,
                        extra={"created": f"{date}T12:00:00Z"})  # fmt: skip
-    write_archive(archive, [image])
+    write = write_docker_archive if docker else write_archive
+    write(archive, [image])

@@ -1,6 +1,7 @@
 """Auditing: look at every target, judge what was seen, and say what it comes down to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,8 +24,17 @@ def audit(
     observer: Observer | None = None,
     *,
     command: str = "audit",
+    seen: Mapping[str, Looked] | None = None,
 ) -> Run:
     """Look at targets and judge them; with ``options.from_dir`` judge saved facts instead.
+
+    Args:
+        targets: whom to look at.
+        context: what the run shares.
+        options: how it is carried out.
+        observer: told as it goes on.
+        command: the command's name, for the report.
+        seen: looks that still hold, by target; those targets are not asked again.
 
     Raises:
         CatalogueError: a system is not known.
@@ -34,7 +44,7 @@ def audit(
     started = datetime.now(UTC)
     chosen = narrowed(targets, context, systems=options.systems, require=options.require)
     if options.from_dir is None:
-        looked = gather(chosen, context, options, observer)
+        looked = _looked(chosen, context, options, observer, seen or {})
     else:
         looked = _recorded(chosen, context, options.from_dir)
     results = tuple(_judged(one, context) for one in looked)
@@ -46,6 +56,20 @@ def audit(
         results=results,
         strict=options.strict,
     )
+
+
+def _looked(
+    targets: Sequence[Target],
+    context: Context,
+    options: AuditOptions,
+    observer: Observer | None,
+    seen: Mapping[str, Looked],
+) -> Iterator[Looked]:
+    unseen = [target for target in targets if target.name not in seen]
+    fresh = gather(unseen, context, options, observer)
+    for target in targets:
+        held = seen.get(target.name)
+        yield replace(held, target=target) if held else next(fresh)
 
 
 def _recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iterator[Looked]:

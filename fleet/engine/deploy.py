@@ -32,11 +32,17 @@ from fleet.systems.resolve import Resolved, resolve
 
 @dataclass(frozen=True, slots=True)
 class TargetPlan:
-    """What planning for one target brought: a plan, or why there is none."""
+    """What planning for one target brought: a plan, or why there is none.
+
+    Attributes:
+        looked: what the plan was made from. Where it changes nothing, an audit judges this look
+            and asks no second time.
+    """
 
     target: Target
     plan: Plan | None
     trouble: FleetError | None = None
+    looked: Looked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +159,7 @@ def _planned(
     looking = AuditOptions(jobs=options.jobs, timeout=options.timeout)
     seen = {
         looked.target.name: looked
-        for looked in gather(targets, context, looking, observer, extra=extra, probe=False)
+        for looked in gather(targets, context, looking, observer, extra=extra, probe=options.probe)
     }
     if deep:
         _look_further(seen, context, looking, observer, extra)
@@ -185,11 +191,20 @@ def _look_further(
 
 def _made(looked: Looked, make: Callable[[Facts, Target], Plan]) -> TargetPlan:
     if looked.facts is None:
-        return TargetPlan(looked.target, None, looked.trouble)
+        return TargetPlan(looked.target, None, looked.trouble, looked)
     try:
-        return TargetPlan(looked.target, make(looked.facts, looked.target))
+        return TargetPlan(looked.target, make(looked.facts, looked.target), None, looked)
     except FleetError as error:
-        return TargetPlan(looked.target, None, error)
+        return TargetPlan(looked.target, None, error, looked)
+
+
+def looks(plans: Sequence[TargetPlan]) -> dict[str, Looked]:
+    """Return the looks that still hold after applying: those of plans that change nothing."""
+    return {
+        p.target.name: p.looked
+        for p in plans
+        if p.looked and (p.looked.facts is None or (p.plan is not None and not p.plan.changes))
+    }
 
 
 def _apply(planned: TargetPlan, context: Context, options: DeployOptions) -> TargetApplied:

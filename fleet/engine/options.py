@@ -36,6 +36,9 @@ class DeployOptions:
         adopt: take over files that stand in the way; a backup of each is kept.
         prune: remove what the ledger owns and the inventory no longer declares.
         limit: patterns that narrow a playbook's own targets; empty means all of them.
+        probe: whether palaces are asked while looking, because an audit follows.
+        require: capabilities that the audit of a playbook's batch requires beside its own.
+        strict: whether advisory gates count there too.
     """
 
     jobs: int = DEFAULT_JOBS
@@ -44,3 +47,6 @@ class DeployOptions:
     adopt: bool = False
     prune: bool = False
     limit: tuple[str, ...] = ()
+    probe: bool = False
+    require: tuple[str, ...] = ()
+    strict: bool = False

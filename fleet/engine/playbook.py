@@ -7,7 +7,7 @@ from pathlib import Path
 from fleet.data import shipped
 from fleet.engine.audit import audit
 from fleet.engine.context import Context, narrowed
-from fleet.engine.deploy import TargetApplied, TargetPlan, apply, plan, plan_uninstall
+from fleet.engine.deploy import TargetApplied, TargetPlan, apply, looks, plan, plan_uninstall
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions, DeployOptions
 from fleet.errors import InventoryError, Place
@@ -127,12 +127,17 @@ def _staged(play: Play, context: Context, options: DeployOptions) -> _Stage:
         limited = {t.name for t in select(inventory, options.limit)}
         chosen = tuple(t for t in chosen if t.name in limited)
     systems = tuple(s for s in play.systems if not options.systems or s in options.systems)
-    deploy = replace(options, systems=systems or options.systems)
+    verify = play.verify and play.state == "present"
+    deploy = replace(options, systems=systems or options.systems, probe=verify)
     with_systems = tuple(
         t for t in chosen if not deploy.systems or set(deploy.systems) & set(t.systems)
     )
-    narrowed_targets = narrowed(with_systems, context, systems=deploy.systems, require=play.require)
-    looking = AuditOptions(jobs=options.jobs, timeout=options.timeout, systems=deploy.systems)
+    narrowed_targets = narrowed(
+        with_systems, context, systems=deploy.systems, require=(*play.require, *options.require)
+    )
+    looking = AuditOptions(
+        jobs=options.jobs, timeout=options.timeout, systems=deploy.systems, strict=options.strict
+    )
     return _Stage(context, narrowed_targets, deploy, looking)
 
 
@@ -153,7 +158,9 @@ def _carried_out(play: Play, batch: tuple[Target, ...], stage: _Stage, observer:
         applied = apply(work, stage.context, stage.deploy, observer)
     seen: Run | None = None
     if play.verify and play.state != "absent":
-        seen = audit(batch, stage.context, stage.audit, observer, command="provision")
+        seen = audit(
+            batch, stage.context, stage.audit, observer, command="provision", seen=looks(plans)
+        )
     failed = _failed(plans, applied, seen)
     names = tuple(t.name for t in batch)
     return Batch(play.name, names, plans, applied, seen, tuple(n for n in names if n in failed))

@@ -186,7 +186,11 @@ def _trouble(trouble: FleetError | None) -> dict[str, str] | None:
     if trouble is None:
         return None
     where = printable(trouble.where)
-    return {"what": printable(trouble.what), "where": where, "hint": printable(trouble.hint)}
+    return {
+        "what": printable(trouble.what),
+        "where": where,
+        "hint": printable(" ".join(trouble.hint.split())),
+    }
 
 
 def _plans(plans: Sequence[Planned], view: View, *, diff: bool, closing: bool) -> Iterator[Text]:
@@ -216,6 +220,11 @@ def _signature(planned: Planned) -> object:
     return (told, plan.conflicts, plan.notes, plan.recover, bool(plan.unchanged or told))
 
 
+def _hint(trouble: FleetError | None, view: View, indent: int) -> Iterator[Text]:
+    for text in trouble.hint.splitlines() if trouble else ():
+        yield from paragraph(printable(text.strip()), view.cells, indent)
+
+
 def _target(group: Sequence[Planned], view: View, *, diff: bool) -> Iterator[Text]:
     plan = group[0].plan
     width = view.cells * (3 if view.detail is not Detail.VERBOSE else 10**6)
@@ -223,7 +232,7 @@ def _target(group: Sequence[Planned], view: View, *, diff: bool) -> Iterator[Tex
     yield from paragraph(f"{who}: {_headline(group[0])}", view.cells, indent=0, style="bold")
     if plan is None:
         trouble = group[0].trouble
-        yield from paragraph(printable(trouble.hint) if trouble else "", view.cells, 4)
+        yield from _hint(trouble, view, 4)
     else:
         for note in plan.notes:
             yield from paragraph(printable(note), view.cells, 4, "dim")
@@ -323,4 +332,4 @@ def _applied(applied: Sequence[Applied], view: View) -> Iterator[Text]:
         yield from paragraph(
             f"{who}   {word}   {printable(trouble.what)}", view.cells, 0, "bold red"
         )
-        yield from paragraph(printable(trouble.hint), view.cells)
+        yield from _hint(trouble, view, 2)

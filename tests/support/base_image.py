@@ -46,9 +46,7 @@ def closure(packages: Iterable[str]) -> list[str]:
 
 def package_files(packages: Iterable[str]) -> Iterator[str]:
     """Yield the absolute paths of packages' files, with the usr-merge applied."""
-    ended = subprocess.run(
-        ["dpkg", "-L", *packages], capture_output=True, text=True, check=False
-    )
+    ended = subprocess.run(["dpkg", "-L", *packages], capture_output=True, text=True, check=False)
     for line in sorted(set(ended.stdout.splitlines())):
         if line.startswith(_LEFT_OUT) or not line.startswith("/"):
             continue

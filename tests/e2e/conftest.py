@@ -1,0 +1,79 @@
+"""What the end-to-end tests stand on: an engine, images, three ssh hosts, and their files."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import docker
+import pytest
+from support.rig import (
+    BASE,
+    LABEL,
+    PALACE,
+    SshHost,
+    base_image,
+    compose_binary,
+    palace_image,
+    ssh_files,
+    ssh_host,
+)
+from support.tools import mempalace_tool
+
+NO_ENGINE = "no Docker engine answers (`make test` starts one on Debian as root)"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep all end-to-end tests on one worker: they share an engine and a fleet."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.e2e)
+            item.add_marker(pytest.mark.xdist_group("e2e"))
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[docker.DockerClient]:
+    client = docker.from_env(timeout=120)
+    try:
+        client.ping()
+    except Exception as error:  # noqa: BLE001 - whatever keeps it from answering
+        client.close()
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{NO_ENGINE}: {error}")
+        pytest.skip(NO_ENGINE)
+    yield client
+    for container in client.containers.list(all=True, filters={"label": LABEL}):
+        container.remove(force=True, v=True)
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fleet")
+
+
+@pytest.fixture(scope="session")
+def images(engine: docker.DockerClient, scratch: Path) -> Iterator[None]:
+    base_image(engine, scratch)
+    palace_image(engine, scratch, mempalace_tool())
+    yield
+    for tag in (BASE, PALACE):
+        engine.images.remove(tag, force=True)
+
+
+@pytest.fixture(scope="session")
+def hosts(images: None, scratch: Path) -> Iterator[dict[str, SshHost]]:
+    """Three machines, each with another shell that starts pi."""
+    with ExitStack() as stack:
+        made = [stack.enter_context(ssh_host(name, scratch)) for name in ("alpha", "beta", "gamma")]
+        config = stack.enter_context(ssh_files(scratch, made))
+        os.environ["FLEET_SSH_CONFIG"] = str(config)
+        yield {host.name: host for host in made}
+        del os.environ["FLEET_SSH_CONFIG"]
+
+
+@pytest.fixture(scope="session")
+def compose_client() -> Path:
+    """The real compose binary: its wrapper on the PATH loses exit codes."""
+    return compose_binary()

@@ -1,0 +1,394 @@
+"""The whole story on real targets: provision, audit, break one thing at a time, uninstall.
+
+The tests run in the order they stand in, on one fleet: three ssh hosts, a palace that compose
+keeps, a running container and four images in the engine.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import docker
+import pytest
+from click.testing import CliRunner
+from support.rig import BASE, LABEL, PALACE, SshHost, docker0, executed
+
+from fleet.cli.main import cli
+from fleet.data import shipped
+from fleet.demo.bake import bake
+from fleet.demo.history import BRIDGE, bridge_of
+
+TOKEN = "tok-EXAMPLE-e2e-canary-0a1b2c3d"
+HOSTS = ("alpha", "beta", "gamma")
+DATES = ("2026-08-10", "2026-08-12", "2026-08-25")
+GOOD = {"pass", "warn", "not-applicable"}
+
+INVENTORY = """\
+vars:
+  toolkit: ~/mempalace-toolkit
+  toolkit_source: builtin
+  palace_url: http://{docker0}:{port}/mcp
+  palace_path: /data/palace
+  palace_token: !secret env:FLEET_E2E_TOKEN
+groups:
+  machines:
+    systems: [mempalace-bridge, env]
+    require: [remote, stamp, stall, heal, schema]
+    hosts:
+      alpha: {{ssh: alpha, shell: bash -lc, vars: {{device: alpha}}}}
+      beta: {{ssh: beta, shell: zsh -ic, vars: {{device: beta}}}}
+      gamma: {{ssh: gamma, shell: [bash -ic, bash -lc], vars: {{device: gamma}}}}
+  palaces:
+    systems: [mempalace-serve]
+    require: [serve]
+    hosts:
+      vault:
+        local: {vault}
+        vars:
+          serve_mode: compose
+          bind: docker0
+          port: {port}
+          image: {palace}
+          compose_project: fleet-e2e
+          compose_dir: {vault}/serve
+          allow_empty: true
+containers:
+  devbox:
+    container: fleet-e2e-devbox
+    systems: [mempalace-bridge, env]
+    require: [remote, stamp]
+    vars: {{device: devbox, toolkit: /opt/mempalace-toolkit, agent_dir: /home/u/.pi/agent}}
+images:
+  image-2026-08-10: {{image: "docker-daemon:fleet-e2e-img:2026-08-10", systems: [mempalace-bridge],
+    require: [feed, stamp], vars: {{toolkit: /opt/mempalace-toolkit}}}}
+  image-2026-08-12: {{image: "docker-daemon:fleet-e2e-img:2026-08-12", systems: [mempalace-bridge],
+    require: [feed, stamp], vars: {{toolkit: /opt/mempalace-toolkit}}}}
+  image-2026-08-25: {{image: "docker-daemon:fleet-e2e-img:2026-08-25", systems: [mempalace-bridge],
+    require: [feed, stamp], vars: {{toolkit: /opt/mempalace-toolkit}}}}
+  image-empty: {{image: "docker-daemon:fleet-e2e-img:empty", systems: [mempalace-bridge],
+    require: [feed], vars: {{toolkit: /opt/mempalace-toolkit}}}}
+"""
+
+
+@dataclass
+class Fleet:
+    """The fleet under test, and everything ``fleet`` printed about it."""
+
+    inventory: Path
+    vault: Path
+    port: int
+    hosts: dict[str, SshHost]
+    engine: docker.DockerClient
+    before: dict[str, str] = field(default_factory=dict)
+    printed: list[str] = field(default_factory=list)
+
+    def run(self, *words: str) -> tuple[int, str]:
+        result = CliRunner().invoke(cli, [*words, "-i", str(self.inventory)])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.output
+        self.printed.append(result.output)
+        return result.exit_code, result.stdout
+
+    def audit(self, *limit: str) -> tuple[int, dict[str, dict[str, dict[str, object]]]]:
+        words = [word for name in limit for word in ("--limit", name)]
+        code, output = self.run("audit", "--format", "json", *words)
+        found: dict[str, dict[str, dict[str, object]]] = {}
+        for finding in json.loads(output)["findings"]:
+            found.setdefault(finding["target"], {})[finding["gate"]] = finding
+        return code, found
+
+    def failing(self, name: str) -> dict[str, str]:
+        """Audit one target: its required gates that fail, with what they say."""
+        _, found = self.audit(name)
+        return {
+            gate: f"{f['message']} {f['evidence']}"
+            for gate, f in found[name].items()
+            if f["required"] and f["verdict"] in ("fail", "error", "unreachable")
+        }
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind((docker0(), 0))
+        return int(sock.getsockname()[1])
+
+
+def wait_for_port(address: str, port: int, seconds: float = 60) -> None:
+    """Wait until a palace behind a published port takes requests: a proxy answers before it."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(f"http://{address}:{port}/healthz", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise TimeoutError(f"nothing answers at {address}:{port}")
+
+
+def devbox(engine: docker.DockerClient, url: str, token: str, *, device: str = "devbox") -> None:
+    """Run a container as a user would: the toolkit baked in, the environment given at creation."""
+    for old in engine.containers.list(all=True, filters={"name": "fleet-e2e-devbox"}):
+        old.remove(force=True)
+    container = engine.containers.run(
+        BASE, ["sleep", "infinity"], name="fleet-e2e-devbox", detach=True, user="u", init=True,
+        labels={LABEL: "1"},
+        environment={"MEMPALACE_REMOTE_URL": url, "MEMPALACE_REMOTE_TOKEN": token,
+                     "MEMPALACE_PI_DEVICE": device},
+    )  # fmt: skip
+    bridge = (shipped("toolkit") / BRIDGE).read_text()
+    script = (
+        f"mkdir -p /opt/mempalace-toolkit/{Path(BRIDGE).parent} /home/u/.pi/agent/extensions; "
+        f"cat > /opt/mempalace-toolkit/{BRIDGE} <<'END_OF_BRIDGE'\n{bridge}END_OF_BRIDGE\n"
+        f"ln -s /opt/mempalace-toolkit/{BRIDGE} /home/u/.pi/agent/extensions/mempalace.ts; "
+        "chown -Rh u:u /home/u/.pi"
+    )
+    executed(container, ["sh", "-c", script])
+
+
+@pytest.fixture(scope="module")
+def fleet(
+    engine: docker.DockerClient, hosts: dict[str, SshHost], compose_client: Path, scratch: Path
+) -> Iterator[Fleet]:
+    port = free_port()
+    vault = scratch / "vault"
+    (vault / ".local/bin").mkdir(parents=True)
+    (vault / ".local/bin/docker-compose").symlink_to(compose_client)
+    inventory = scratch / "fleet.yml"
+    inventory.write_text(INVENTORY.format(docker0=docker0(), port=port, vault=vault, palace=PALACE))
+    os.environ["FLEET_E2E_TOKEN"] = TOKEN
+    for date in DATES:
+        bridge = (shipped("toolkit") / BRIDGE).read_bytes() if date == DATES[-1] else b""
+        archive = scratch / f"{date}.tar"
+        bake(archive, bridge or bridge_of(f"{date}.ts"), date=date, docker=f"fleet-e2e-img:{date}")
+        engine.images.load(archive.read_bytes())
+    (scratch / "empty.tar").write_bytes(b"\0" * 10240)
+    engine.api.import_image(str(scratch / "empty.tar"), repository="fleet-e2e-img", tag="empty")
+    devbox(engine, f"http://{docker0()}:{port}/mcp", TOKEN)
+    made = Fleet(inventory, vault, port, hosts, engine)
+    made.before = {name: host.snapshot() for name, host in hosts.items()}
+    yield made
+    for container in engine.containers.list(
+        all=True, filters={"label": "com.docker.compose.project=fleet-e2e"}
+    ):
+        container.remove(force=True, v=True)
+    for volume in engine.volumes.list(filters={"name": "fleet-e2e"}):
+        volume.remove(force=True)
+    for network in engine.networks.list(names=["fleet-e2e_default"]):
+        network.remove()
+    for tag in (*DATES, "empty"):
+        engine.images.remove(f"fleet-e2e-img:{tag}", force=True)
+    del os.environ["FLEET_E2E_TOKEN"]
+
+
+def test_01_the_palace_is_deployed_and_proved(fleet: Fleet) -> None:
+    code, output = fleet.run("provision", "--limit", "vault", "--yes")
+    assert code == 0, output
+    _, found = fleet.audit("vault")
+    for gate in ("serve.bind", "serve.auth", "serve.version", "serve.palace", "serve.token"):
+        assert found["vault"][gate]["verdict"] == "pass", found["vault"][gate]
+    assert (fleet.vault / "serve/.env").stat().st_mode & 0o777 == 0o600
+    assert "port is already allocated" not in output
+
+
+def test_02_the_hosts_are_provisioned_and_their_audit_passes(fleet: Fleet) -> None:
+    code, output = fleet.run("provision", "--limit", "machines", "--yes")
+    assert code == 0, output
+    for name in HOSTS:
+        assert fleet.failing(name) == {}
+    _, found = fleet.audit("machines")
+    for name in HOSTS:
+        for gate in ("bridge.placed", "env.file", "env.mode", "env.loaded", "flip.path"):
+            assert found[name][gate]["verdict"] == "pass", found[name][gate]
+
+
+def test_03_a_second_run_finds_nothing_to_change(fleet: Fleet) -> None:
+    code, output = fleet.run("plan", "--limit", "machines", "--limit", "vault")
+    assert code == 0, output
+    assert "nothing to change" in output
+
+
+def test_04_container_and_images_are_judged_by_content(fleet: Fleet) -> None:
+    code, found = fleet.audit("devbox", "kind=image")
+    assert code == 2
+    assert {g: f for g, f in found["devbox"].items()
+            if f["required"] and f["verdict"] not in GOOD | {"not-checked"}} == {}  # fmt: skip
+    assert found["devbox"]["env.loaded"]["verdict"] == "pass"
+    assert found["image-2026-08-10"]["bridge.feed"]["verdict"] == "fail"
+    assert found["image-2026-08-12"]["bridge.feed"]["verdict"] == "pass"
+    assert found["image-2026-08-12"]["bridge.stamp"]["verdict"] == "fail"
+    assert found["image-2026-08-25"]["bridge.stamp"]["verdict"] == "pass"
+    assert found["image-empty"]["bridge.placed"]["verdict"] == "fail"
+    assert found["image-empty"]["bridge.feed"]["follows"] == "bridge.placed"
+
+
+@dataclass(frozen=True)
+class Break:
+    """One thing that goes wrong: how it is done, undone, and which gate must say so."""
+
+    about: str
+    gate: str
+    told: str
+    do: str
+    undo: str
+    host: str = "alpha"
+
+
+LINK = ".pi/agent/extensions/mempalace.ts"
+BREAKS = (
+    Break("dangling link", "bridge.placed", "dangling link",
+          f"mv mempalace-toolkit/{BRIDGE} kept", f"mv kept mempalace-toolkit/{BRIDGE}"),
+    Break("old bridge", "bridge.stamp", "cannot stamp",
+          f"cp -p mempalace-toolkit/{BRIDGE} kept; "
+          f"sed -i 's/MEMPALACE_PI_DEVICE/MEMPALACE_PI_D/g' mempalace-toolkit/{BRIDGE}",
+          f"cp -p kept mempalace-toolkit/{BRIDGE}; rm kept"),
+    Break("cut bridge", "bridge.whole", "cut off",
+          f"cp -p mempalace-toolkit/{BRIDGE} kept; "
+          f"head -c 900 kept > mempalace-toolkit/{BRIDGE}",
+          f"cp -p kept mempalace-toolkit/{BRIDGE}; rm kept"),
+    Break("hidden by an index", "bridge.seen", "index.ts hides",
+          ": > .pi/agent/extensions/index.ts", "rm .pi/agent/extensions/index.ts"),
+    Break("wide rights", "env.mode", "mode 0644",
+          "chmod 644 .config/pi/.env", "chmod 600 .config/pi/.env"),
+    Break("env not loaded (bash -lc)", "env.loaded", "MEMPALACE_REMOTE_URL is not set",
+          "cp -p .profile kept; : > .profile", "cp -p kept .profile; rm kept"),
+    Break("env not loaded (zsh -ic)", "env.loaded", "zsh -ic",
+          "cp -p .zshrc kept; : > .zshrc", "cp -p kept .zshrc; rm kept", host="beta"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BREAKS, ids=lambda case: case.about)
+def test_05_one_broken_thing_fails_its_gate_and_no_other(fleet: Fleet, case: Break) -> None:
+    host = fleet.hosts[case.host]
+    host.run(f"cd ~ && {case.do}")
+    try:
+        failing = fleet.failing(case.host)
+    finally:
+        host.run(f"cd ~ && {case.undo}")
+    assert list(failing) == [case.gate], failing
+    assert case.told in failing[case.gate]
+    assert fleet.failing(case.host) == {}
+
+
+def test_06_a_wrong_token_is_told_where_it_is(fleet: Fleet) -> None:
+    host = fleet.hosts["alpha"]
+    host.run("cd ~ && cp -p .config/pi/.env kept && sed -i s/canary/wrong/ .config/pi/.env")
+    try:
+        failing = fleet.failing("alpha")
+    finally:
+        host.run("cd ~ && cp -p kept .config/pi/.env && rm kept")
+    assert set(failing) == {"env.file", "env.loaded"}
+    assert "MEMPALACE_REMOTE_TOKEN is not the declared value" in failing["env.loaded"]
+
+
+def test_07_a_container_with_an_old_token_must_be_recreated(fleet: Fleet) -> None:
+    url = f"http://{docker0()}:{fleet.port}/mcp"
+    devbox(fleet.engine, url, "tok-EXAMPLE-old")
+    failing = fleet.failing("devbox")
+    assert list(failing) == ["env.loaded"]
+    assert "MEMPALACE_REMOTE_TOKEN is not the declared value" in failing["env.loaded"]
+    devbox(fleet.engine, url, TOKEN)
+    assert fleet.failing("devbox") == {}
+
+
+def test_08_a_host_that_is_down_is_unreachable_and_stops_no_other(fleet: Fleet) -> None:
+    fleet.hosts["gamma"].container.pause()
+    try:
+        started = time.monotonic()
+        code, output = fleet.run("audit", "--limit", "machines", "--timeout", "8")
+        assert time.monotonic() - started < 60
+    finally:
+        fleet.hosts["gamma"].container.unpause()
+    assert code == 3, output
+    assert "gamma" in output
+    assert fleet.failing("alpha") == {}
+
+
+def test_09_a_changed_host_key_is_refused_with_the_fix(fleet: Fleet) -> None:
+    known = fleet.inventory.parent / "known_hosts"
+    before = known.read_text()
+    other = fleet.hosts["beta"].host_key
+    lines = [f"{fleet.hosts['alpha'].address} {other}\n" if fleet.hosts["alpha"].host_key in line
+             else line for line in before.splitlines(keepends=True)]  # fmt: skip
+    known.write_text("".join(lines))
+    try:
+        code, output = fleet.run("audit", "--limit", "alpha")
+    finally:
+        known.write_text(before)
+    assert code == 3
+    assert "ssh-keygen -R" in output, output
+
+
+def recreate(fleet: Fleet) -> None:
+    """Bring the palace up by hand, past fleet, as an operator in a hurry does."""
+    folder = fleet.vault / "serve"
+    words = [str(fleet.vault / ".local/bin/docker-compose"), "-f", str(folder / "compose.yml"),
+             "--env-file", str(folder / ".env"), "-p", "fleet-e2e", "up", "-d"]  # fmt: skip
+    subprocess.run(words, check=True, capture_output=True, timeout=120)
+    wait_for_port(docker0(), fleet.port)
+
+
+def test_10_a_palace_published_to_the_lan_fails_its_bind(fleet: Fleet) -> None:
+    compose = fleet.vault / "serve/compose.yml"
+    before = compose.read_text()
+    compose.write_text(before.replace(f"{docker0()}:", "0.0.0.0:"))
+    recreate(fleet)
+    try:
+        _, found = fleet.audit("vault")
+        failing = {g: f for g, f in found["vault"].items()
+                   if f["required"] and f["verdict"] in ("fail", "error")}  # fmt: skip
+    finally:
+        code, output = fleet.run("apply", "--limit", "vault", "--yes", "--adopt")
+    assert list(failing) == ["serve.bind"], failing
+    assert code == 0, output
+    assert fleet.failing("vault") == {}
+
+
+def test_11_a_palace_of_another_path_is_told_by_its_clients_and_its_host(fleet: Fleet) -> None:
+    text = fleet.inventory.read_text()
+    fleet.inventory.write_text(text.replace("palace_path: /data/palace", "palace_path: /data/p2"))
+    try:
+        alpha = fleet.failing("alpha")
+    finally:
+        fleet.inventory.write_text(text)
+    assert list(alpha) == ["flip.path"], alpha
+    assert "serves /data/palace, declared is /data/p2" in alpha["flip.path"]
+
+
+def test_12_a_palace_recreated_with_another_token_shuts_its_clients_out(fleet: Fleet) -> None:
+    env = fleet.vault / "serve/.env"
+    before = env.read_text()
+    env.write_text(before.replace("canary", "other"))
+    recreate(fleet)
+    try:
+        failing = fleet.failing("vault")
+        client = fleet.failing("alpha")
+    finally:
+        env.write_text(before)
+        code, output = fleet.run("apply", "--limit", "vault", "--yes", "--adopt")
+    assert list(failing) == ["serve.auth"], failing
+    assert list(client) == ["flip.path"], client
+    assert "401" in client["flip.path"]
+    assert code == 0, output
+    assert fleet.failing("vault") == {}
+
+
+def test_13_uninstall_leaves_every_host_as_it_was(fleet: Fleet) -> None:
+    code, output = fleet.run("uninstall", "--limit", "machines", "--limit", "vault", "--yes")
+    assert code == 0, output
+    for name, host in fleet.hosts.items():
+        assert host.snapshot() == fleet.before[name]
+    assert sorted(p.name for p in fleet.vault.rglob("*")) == [".local", "bin", "docker-compose"]
+    left = fleet.engine.containers.list(
+        all=True, filters={"label": "com.docker.compose.project=fleet-e2e"}
+    )
+    assert left == []
+
+
+def test_14_no_token_was_printed_anywhere(fleet: Fleet) -> None:
+    assert fleet.printed
+    assert TOKEN not in "".join(fleet.printed)
