@@ -1,7 +1,6 @@
 """Running containers, over the engine's API: one exec of ``sh``, or the archive API without one."""
 
 import re
-import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from fleet.connectors.answer import Program, late, read_facts, unseen
 from fleet.connectors.base import Outcome
 from fleet.connectors.bounded import MAX_BYTES
 from fleet.connectors.container_exec import Exec
@@ -27,7 +27,6 @@ from fleet.errors import ProbeError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of
 from fleet.facts.compile import CONTAINER, probe_script
 from fleet.facts.model import Facts, ImageFact, LaunchFact, Platform
-from fleet.facts.parse import parse_answer
 from fleet.facts.request import TEXT_LIMIT, Request
 from fleet.facts.tree import SEARCH, TreeReader, Unreadable, resolve
 from fleet.inventory.model import Target
@@ -95,13 +94,8 @@ class ContainerConnector:
         except NoShell:
             facts = self._without_shell(opened, request, deadline, taken_at)
         else:
-            facts = parse_answer(
-                outcome.output,
-                request,
-                target=self._target.name,
-                address=str(self._target.address),
-                kind="container",
-                taken_at=taken_at,
+            facts = read_facts(
+                outcome.output, request, self._target, kind="container", taken_at=taken_at
             )
             facts = _with_entry_point(facts, opened, request)
         told = {
@@ -192,15 +186,14 @@ class ContainerConnector:
             )
         return _Opened(engine, at, inspected)
 
-    def _run(self, opened: _Opened, program: str, deadline: Deadline) -> Outcome:
+    def _run(self, opened: _Opened, text: str, deadline: Deadline) -> Outcome:
         """Run a program with the container's ``sh``.
 
         Raises:
             NoShell: there is none.
         """
-        mark = f"fleet-{secrets.token_hex(16)}\n".encode()
         # The last line ends the shell where the end of its input cannot be told, as over TLS.
-        stdin = b"echo " + mark + program.encode("utf-8", "surrogateescape") + b"\nexit\n"
+        program = Program(text, end="\nexit\n")
         run = Exec(
             opened.client.api,
             opened.inspected.Id,
@@ -210,25 +203,19 @@ class ContainerConnector:
         self.round_trips += 1
         try:
             with _start_refused(), engine_faults(opened.at, where=self._target.name):
-                status = run.run(["sh"], stdin, deadline)
+                status = run.run(["sh"], program.stdin, deadline)
         except TimeoutError:
-            raise Unreachable(
-                f"no whole answer within {deadline.seconds:g} s "
-                f"({len(run.frames.output)} bytes came)",
-                stage="timeout",
-                where=self._target.name,
-                hint="something in the container hangs, or --timeout is too short for it",
-            ) from None
-        return self._judged(run, status, mark)
+            raise late(deadline, len(run.frames.output), where=self._target.name) from None
+        return self._judged(run, status, program)
 
-    def _judged(self, run: Exec, status: int | None, mark: bytes) -> Outcome:
+    def _judged(self, run: Exec, status: int | None, program: Program) -> Outcome:
         """Tell an answer from the ways of getting none."""
-        before, found, output = run.frames.output.take().partition(mark)
-        errors = run.frames.errors.take()
-        if found and status is not None:
+        printed, errors = run.frames.output.take(), run.frames.errors.take()
+        output = program.answer(printed)
+        if output is not None and status is not None:
             return Outcome(status, output, errors)
-        said = one_line(errors or before, last=True)
-        if not found and status in _NOT_RUN and (not said or _NO_PROGRAM.search(said)):
+        said = one_line(errors or printed, last=True)
+        if output is None and status in _NOT_RUN and (not said or _NO_PROGRAM.search(said)):
             self._opened()  # a container that is just stopping refuses an exec as well
             raise NoShell
         raise ProbeError(
@@ -283,7 +270,7 @@ class ContainerConnector:
             paths=paths,
             launches=launches,
             contents=reader.contents,
-            unseen=_unseen(request),
+            unseen=unseen(request, _NO_SHELL),
         )
 
 
@@ -342,16 +329,6 @@ def _launches(
             ),
         )
     return launches
-
-
-def _unseen(request: Request) -> dict[str, str]:
-    asked = {
-        "processes": bool(request.processes),
-        "containers": bool(request.containers),
-        "listeners": request.listeners,
-        "interfaces": request.interfaces,
-    }
-    return {part: _NO_SHELL for part, wanted in asked.items() if wanted}
 
 
 def _passwd(tree: ArchiveTree) -> str:

@@ -5,7 +5,6 @@ fresh login would: with who the user is and where the session's sockets are, and
 """
 
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -13,15 +12,15 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from fleet.connectors.answer import Program, late, no_shell, read_facts
 from fleet.connectors.base import Outcome
 from fleet.connectors.bounded import KIBI, MAX_BYTES, Bounded
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.local_exchange import Exchange
 from fleet.connectors.text import one_line
-from fleet.errors import ProbeError, Unreachable
+from fleet.errors import Unreachable
 from fleet.facts.compile import probe_script
 from fleet.facts.model import Facts
-from fleet.facts.parse import parse_answer
 from fleet.facts.request import Request
 from fleet.inventory.model import Target
 from fleet.secrets import Secret
@@ -75,14 +74,7 @@ class LocalConnector:
         """
         taken_at = datetime.now(UTC)
         outcome = self._run(probe_script(request))
-        facts = parse_answer(
-            outcome.output,
-            request,
-            target=self._target.name,
-            address=str(self._target.address),
-            kind="host",
-            taken_at=taken_at,
-        )
+        facts = read_facts(outcome.output, request, self._target, kind="host", taken_at=taken_at)
         if self._home is None:
             return facts
         platform = facts.platform.model_copy(update={"rule": DECLARED})
@@ -118,13 +110,11 @@ class LocalConnector:
     def close(self) -> None:
         """Do nothing: every program has ended when its answer is back."""
 
-    def _run(self, program: str) -> Outcome:
+    def _run(self, text: str) -> Outcome:
         """Run a program with ``sh``, in a session of its own that ends with it."""
         if self._home is not None and not self._home.is_dir():
             raise Unreachable("there is no such home", stage="missing", where=str(self._home))
-        # Whoever starts the shell may print first; a shell that never ran prints no such line.
-        mark = f"fleet-{secrets.token_hex(16)}\n".encode()
-        stdin = b"echo " + mark + program.encode("utf-8", "surrogateescape")
+        program = Program(text)
         output = Bounded(self._max_bytes, where=self._target.name)
         errors = Bounded(_MOST_ERRORS)
         deadline = Deadline(self._timeout)
@@ -132,23 +122,18 @@ class LocalConnector:
         self.connects = 1
         self.round_trips += 1
         try:
-            status = Exchange(process, output, errors).run(stdin, deadline)
+            status = Exchange(process, output, errors).run(program.stdin, deadline)
         except TimeoutError:
             _end(process)
-            raise Unreachable(
-                f"no whole answer within {self._timeout:g} s ({len(output)} bytes came)",
-                stage="timeout",
-                where=self._target.name,
-                hint="something on the target hangs, or --timeout is too short for it",
-            ) from None
+            raise late(deadline, len(output), where=self._target.name) from None
         except BaseException:
             _end(process)
             raise
         finally:
             _let_go(process)
-        _, found, answer = output.take().partition(mark)
-        if not found:
-            raise self._no_shell(status, errors.take())
+        answer = program.answer(output.take())
+        if answer is None:
+            raise no_shell(status, errors.take(), self._target)
         return Outcome(status, answer, errors.take())
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -183,21 +168,6 @@ class LocalConnector:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         home = str(self._home) if self._home else os.environ.get("HOME")
         return kept | {"PATH": PATH} | ({"HOME": home} if home else {})
-
-    def _no_shell(self, status: int, errors: bytes) -> Unreachable | ProbeError:
-        said = one_line(errors) or "nothing was said"
-        become = self._target.become
-        if become is None:
-            return ProbeError(
-                f"no shell was run (exit status {status}): {said}", where=self._target.name
-            )
-        user = one_line(become.user)
-        return Unreachable(
-            f"sudo to {user} refused: {said}",
-            stage="become",
-            where=self._target.name,
-            hint=f"a NOPASSWD rule for {user} in sudoers, or no `become` in the inventory",
-        )
 
 
 def _home(target: Target) -> Path | None:

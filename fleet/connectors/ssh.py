@@ -1,7 +1,6 @@
 """Hosts over ssh: one connection, and one exec of ``sh`` for everything that is asked."""
 
 import os
-import secrets
 import selectors
 import shlex
 import socket
@@ -11,6 +10,7 @@ from datetime import UTC, datetime
 
 from paramiko import Channel, SSHException
 
+from fleet.connectors.answer import Program, late, no_shell, read_facts
 from fleet.connectors.base import Outcome
 from fleet.connectors.bounded import CHUNK, KIBI, MAX_BYTES, Bounded
 from fleet.connectors.deadline import Deadline
@@ -19,10 +19,9 @@ from fleet.connectors.ssh_config import resolve
 from fleet.connectors.ssh_transport import SshSession, open_session
 from fleet.connectors.text import one_line
 from fleet.connectors.tunnel import Tunnel
-from fleet.errors import ProbeError, Unreachable
+from fleet.errors import Unreachable
 from fleet.facts.compile import probe_script
 from fleet.facts.model import Facts
-from fleet.facts.parse import parse_answer
 from fleet.facts.request import Request
 from fleet.inventory.model import Target
 from fleet.secrets import Secret
@@ -72,14 +71,7 @@ class SshConnector:
         """
         taken_at = datetime.now(UTC)
         outcome = self._run(probe_script(request))
-        return parse_answer(
-            outcome.output,
-            request,
-            target=self._target.name,
-            address=str(self._target.address),
-            kind="host",
-            taken_at=taken_at,
-        )
+        return read_facts(outcome.output, request, self._target, kind="host", taken_at=taken_at)
 
     def apply(self, script: str, payload: Secret) -> Outcome:
         """Run ``script`` followed by ``payload`` as one program, read by ``sh`` from stdin.
@@ -124,13 +116,11 @@ class SshConnector:
             self.connects += 1
         return self._session
 
-    def _run(self, program: str) -> Outcome:
+    def _run(self, text: str) -> Outcome:
         """Run a program with the target's ``sh``."""
         deadline = Deadline(self._timeout)
         session = self._connected(deadline)
-        # What login scripts print comes before this line, and a shell that never ran has none.
-        mark = f"fleet-{secrets.token_hex(16)}\n".encode()
-        stdin = b"echo " + mark + program.encode("utf-8", "surrogateescape")
+        program = Program(text)
         try:
             with tamed():
                 channel = session.transport.open_session(timeout=deadline.left())
@@ -141,14 +131,14 @@ class SshConnector:
             self.round_trips += 1
             with tamed():
                 channel.exec_command(self._shell())
-                status = exchange.run(stdin, deadline)
+                status = exchange.run(program.stdin, deadline)
         except TimeoutError:
-            raise self._late(deadline, len(exchange.output)) from None
+            raise late(deadline, len(exchange.output), where=self._target.name) from None
         except (SSHException, EOFError, OSError):
             raise self._lost(session, deadline, "the command was not run") from None
         finally:
             exchange.close()
-        return self._judged(session, exchange, status, mark)
+        return self._judged(session, exchange, status, program)
 
     def _shell(self) -> str:
         become = self._target.become
@@ -157,9 +147,9 @@ class SshConnector:
         return f"exec sudo -n -H -u {shlex.quote(become.user)} -- sh"
 
     def _judged(
-        self, session: SshSession, exchange: "_Exchange", status: int, mark: bytes
+        self, session: SshSession, exchange: "_Exchange", status: int, program: Program
     ) -> Outcome:
-        """Tell an answer from the many ways of getting none."""
+        """Tell an answer from the ways of getting none."""
         if status < 0 and session.cut_off():
             got = len(exchange.output)
             raise Unreachable(
@@ -167,37 +157,10 @@ class SshConnector:
                 stage="connect",
                 where=self._target.name,
             )
-        _, found, output = exchange.output.take().partition(mark)
-        if not found:
-            raise self._no_shell(status, exchange.errors.take())
+        output = program.answer(exchange.output.take())
+        if output is None:
+            raise no_shell(status, exchange.errors.take(), self._target)
         return Outcome(status, output, exchange.errors.take())
-
-    def _no_shell(self, status: int, errors: bytes) -> Unreachable | ProbeError:
-        said = one_line(errors, last=True) or "nothing was said"
-        become = self._target.become
-        if become is not None:
-            return Unreachable(
-                f"sudo to {one_line(become.user)} refused: {said}",
-                stage="become",
-                where=self._target.name,
-                hint=(
-                    f"the login user needs a NOPASSWD rule for {one_line(become.user)} in sudoers; "
-                    "or take `become` out of the inventory"
-                ),
-            )
-        return ProbeError(
-            f"no shell was run (exit status {status}): {said}",
-            where=self._target.name,
-            hint="the login shell or a forced command of that account refused `sh`",
-        )
-
-    def _late(self, deadline: Deadline, got: int) -> Unreachable:
-        return Unreachable(
-            f"no whole answer within {deadline.seconds:g} s ({got} bytes came)",
-            stage="timeout",
-            where=self._target.name,
-            hint="something on the target hangs, or --timeout is too short for it",
-        )
 
     def _lost(self, session: SshSession, deadline: Deadline, what: str) -> Unreachable:
         if deadline.passed:
