@@ -275,6 +275,16 @@ def test_the_only_image_is_read_whatever_its_platform(tmp_path: Path) -> None:
         collect(image("docker-archive", tmp_path / "d.tar", platform="linux/amd64"))
 
 
+def test_an_attestation_is_no_second_image(tmp_path: Path) -> None:
+    files = layout_files([])
+    only = add_image(files, BakedImage([layer([Member("p", b"1")])], platform="linux/s390x"))
+    attestation = add_image(files, BakedImage([layer([])], platform="linux/amd64"))
+    attestation["annotations"] = {"vnd.docker.reference.type": "attestation-manifest"}
+    files["index.json"] = json.dumps({"manifests": [attestation, only]}).encode()
+    facts = collect(image("oci", written(tmp_path, files)), PLATFORM)
+    assert facts.content(facts.paths["/p"]) == b"1"
+
+
 @pytest.mark.parametrize("write", [as_layout, as_archive, as_docker_archive])
 def test_a_reference_that_is_not_there_is_told_with_those_that_are(
     write: Write, tmp_path: Path

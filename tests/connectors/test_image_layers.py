@@ -93,6 +93,12 @@ RULES = {
         [M("real", kind="directory"), M("a", kind="link", target="/real"), M("a/b", b"2")],
         {"/real": None, "/real/b": b"2", "/a": "/real"},
     ),
+    "an absolute link in the same layer is followed from the root": (
+        [M("real", kind="directory"), M("d/a", kind="link", target="/real"), M("d/a/b", b"2")],
+        [M("e/a", kind="link", target="../real"), M("e/a/c", b"3")],
+        {"/real": None, "/real/b": b"2", "/real/c": b"3", "/d": None, "/d/a": "/real"}
+        | {"/e": None, "/e/a": "../real"},
+    ),
     "a whiteout of nothing is nothing": ([M("a", b"1")], [M(".wh.b")], {"/a": b"1"}),
     "the last of two members of one name counts": (
         [M("a", b"1"), M("a", b"2")],

@@ -4,8 +4,8 @@ The rules are the OCI layer specification's, where it speaks, and the engines' o
 where it does not:
 
 * A whiteout hides what lower layers hold, never what its own layer brings, whatever their order.
-* Only a member named exactly ``.wh..wh..opq`` makes its folder opaque; other names that begin
-  with ``.wh..wh.`` are reserved and ignored.
+* Only a member named exactly ``.wh..wh..opq`` makes its folder opaque; a longer name hides what
+  no layer can bring, a name that begins with ``.wh.``, and so hides nothing.
 * A member's parent that is a link in the same layer is followed; one that is a link in a lower
   layer is replaced by a folder, because each layer is unpacked into a folder of its own.
 * A name that comes twice in a layer means the last one; folders merge, all else is replaced.
@@ -22,7 +22,6 @@ from fleet.facts.tree import MAX_HOPS, Node
 
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"
-_RESERVED = ".wh..wh."
 
 Sparse = tuple[tuple[int, int], ...]
 
@@ -145,7 +144,7 @@ class Diff:
             flaw = f"{self._name} holds a whiteout without a name in {where}"
             self._folder(above).unnamed = flaw
             self.flaws.append(flaw)
-        elif not name.startswith(_RESERVED):
+        else:
             self._folder(above).hide(name[len(WHITEOUT) :])
 
     def _link(self, parts: list[str], target: list[str]) -> None:

@@ -160,13 +160,11 @@ class LayeredTree:
                 self._keep(item, source)
 
     def _likely(self, name: str, item: Item) -> bool:
-        size = item.node.size
         named = name.rpartition("/")[2] in self._names
-        return named and item.sparse is None and self._kept_size + size <= KEPT_LIMIT
+        room = min(TEXT_LIMIT, KEPT_LIMIT - self._kept_size)
+        return named and item.node.size <= room
 
     def _keep(self, item: Item, source: Forward) -> None:
-        if item.node.size > TEXT_LIMIT:
-            return
         self._kept[_Key(item.layer, item.offset)] = _content(item, source)
         self._kept_size += item.node.size
 
