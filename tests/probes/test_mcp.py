@@ -110,6 +110,17 @@ def test_a_damaged_palace_is_not_usable() -> None:
     assert fact.trouble == "the integrity check failed: row 3 missing from index"
 
 
+def test_a_palace_that_only_says_that_the_check_failed() -> None:
+    fact = with_status({"total_drawers": 0, "sqlite_integrity_failed": True})
+    assert (fact.usable, fact.trouble) == (False, "the integrity check failed: no detail given")
+
+
+def test_the_status_tool_is_believed_before_the_page() -> None:
+    page = {"palace": {"sqlite_integrity": {"palace": "/other"}}}
+    rules = [{"if": {"path": "/statusz"}, "do": {"json": page}}, *palace_rules()]
+    assert ask(rules)[0].palace == "/data/palace"
+
+
 def test_an_integrity_check_that_did_not_run_says_nothing() -> None:
     fact = with_status({"total_drawers": 2, "sqlite_integrity": {"ok": None, "palace": "/p"}})
     assert (fact.usable, fact.trouble) == (True, "")

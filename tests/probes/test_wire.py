@@ -252,6 +252,29 @@ def spoken(data: bytes) -> Callable[[str, int], socket.socket]:
     return dial
 
 
+def test_an_answer_before_all_was_heard_counts() -> None:
+    fact = ask(spoken(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"))
+    assert fact.answers["initialize"].status == 403
+
+
+def test_events_that_carry_no_message_are_silence() -> None:
+    held: list[socket.socket] = []
+
+    def dial(host: str, port: int) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        theirs.sendall(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+            b"event: ping\ndata: {}\n\nevent: message\nid: 1\n\n"
+        )
+        held.append(theirs)
+        return ours
+
+    answer = ask(dial, deadline=0.6).answers["initialize"]
+    for sock in held:
+        sock.close()
+    assert answer.trouble is Trouble.SILENT
+
+
 HEADS = st.sampled_from(
     [
         b"",

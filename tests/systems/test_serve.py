@@ -105,6 +105,19 @@ def test_c07_a_container_that_could_not_bind_is_that_and_not_missing() -> None:
     assert found["auth"].verdict is NOT_CHECKED
 
 
+def test_a_container_that_runs_has_bound_its_address() -> None:
+    once = container(error="bind: address already in use")
+    assert healthy().containers(once).judged()["bind"].verdict is PASS
+
+
+def test_what_an_ended_container_would_publish_does_not_count() -> None:
+    ended = container(
+        state="exited", ports=(Publication(address="0.0.0.0", port=8765, inner=8765),)
+    )
+    world = healthy().containers(ended).seen(listeners=None)
+    assert world.judged()["bind"].verdict is NOT_CHECKED
+
+
 def test_published_ports_count_where_sockets_cannot_be_seen() -> None:
     wide = container(ports=(Publication(address="0.0.0.0", port=8765, inner=8765),))
     world = healthy().containers(wide).seen(listeners=None)

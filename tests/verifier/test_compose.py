@@ -186,6 +186,7 @@ def test_addresses_every_host_has(address: str) -> None:
         ("curl http://x/mcp-docs", 1),
         (["CMD", "python", "-c", "urlopen('http://127.0.0.1:8765/healthz')"], 0),
         (["NONE"], 0),
+        (["CMD", "check", "${PORT:-8765}"], 0),
         (["CMD", "libcurl-test"], 0),
     ],
 )
@@ -211,6 +212,22 @@ def test_a_file_that_is_wrong_is_told(text: str, message: str) -> None:
     assert [p.verdict for p in compose.problems] == ["fail"]
     assert compose.problems[0].message.startswith(message)
     assert str(compose.problems[0]).startswith("c.yml:1:")
+
+
+@pytest.mark.parametrize(("text", "warned"), [("8765:55", 1), ("'8765:55'", 0), ('"8765:55"', 0)])
+def test_only_an_unquoted_port_can_be_misread(text: str, warned: int) -> None:
+    compose = read_compose(f"services: {{a: {{ports: [{text}]}}}}", "c.yml", {})
+    assert len(compose.problems) == warned
+    assert compose.services["a"].ports == (Port("55", "8765"),)
+
+
+def test_a_dependency_that_no_profile_selects() -> None:
+    text = "services: {a: {depends_on: {b: }}, b: {profiles: [x]}}"
+    assert [p.message for p in lint(read_compose(text, "c.yml", {})) if p.verdict == "fail"] == [
+        "a depends on b, which no active profile selects"
+    ]
+    active = read_compose(text, "c.yml", {"COMPOSE_PROFILES": "x"})
+    assert lint(active) == []
 
 
 def test_a_required_service_that_is_not_there() -> None:

@@ -18,7 +18,7 @@ HOME = "/home/u"
         ("//home/u/./.mempalace/x/../palace", "", True),
         ("/home/u/xdg/mempalace/palace", "/home/u/xdg", True),
         ("/home/u/.config/mempalace/palace", "/home/u/xdg", True),
-        ("/home/u/xdg/mempalace/palace", "xdg", False),
+        ("xdg/mempalace/palace", "xdg", False),
         ("/data/palace", "", False),
         ("/home/v/.mempalace/palace", "", False),
         ("/home/u/.mempalace/palace2", "", False),
