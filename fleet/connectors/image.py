@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from fleet.connectors.answer import unseen
 from fleet.connectors.base import Outcome
 from fleet.connectors.deadline import Deadline
+from fleet.connectors.engine import endpoint
 from fleet.connectors.image_rootfs import RootTree
 from fleet.connectors.image_saved import saved_by_engine
 from fleet.connectors.oci.choose import Image, Wish, from_docker_archive, from_layout
@@ -19,11 +21,11 @@ from fleet.connectors.oci.layers import LayeredTree
 from fleet.connectors.oci.store import FolderStore, archive, unopened
 from fleet.connectors.oci.streams import Budget
 from fleet.errors import TargetError, Unreachable, Unsupported
-from fleet.facts.account import Account, home_of, owners_of
+from fleet.facts.account import Account, home_of, owners_of, passwd_of
 from fleet.facts.environment import env_value
 from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
-from fleet.facts.request import TEXT_LIMIT, LaunchQuestion, Request
-from fleet.facts.tree import SEARCH, Tree, TreeReader, Unreadable, resolve
+from fleet.facts.request import LaunchQuestion, Request
+from fleet.facts.tree import SEARCH, Tree, TreeReader
 from fleet.inventory.model import Scheme, Target
 from fleet.secrets import Secret
 from fleet.verifier.image_config import shown_labels
@@ -31,7 +33,6 @@ from fleet.verifier.image_config import shown_labels
 MAX_BYTES = 32 * 1024**3
 CONTAINER = "container"
 NOT_RUNNING = "the image is not running"
-_PASSWD = "/etc/passwd"  # noqa: S105 - a path
 
 
 @dataclass(slots=True)
@@ -59,7 +60,8 @@ class ImageConnector:
 
         Args:
             target: its address names the image; its variables may name the ``platform`` of a
-                multi-platform image (``linux/arm64``) and the ``user`` a container is started as.
+                multi-platform image (``linux/arm64``), the ``user`` a container is started as and
+                ``docker_host``, the engine that has it.
             timeout: the longest the reading may take, in seconds.
             max_bytes: the most bytes its layers may unpack to.
         """
@@ -130,7 +132,8 @@ class ImageConnector:
                     yield _layered(from_docker_archive(store, wish), request, budget)
             case Scheme.DOCKER_DAEMON:
                 untagged = Wish("", wish.platform, wish.machine)
-                with saved_by_engine(_reference(self._target), budget) as store:
+                at = endpoint(self._text("docker_host"))
+                with saved_by_engine(_reference(self._target), budget, at) as store:
                     yield _layered(from_docker_archive(store, untagged), request, budget)
             case _:
                 raise self._unsupported("not an image's address")
@@ -142,7 +145,7 @@ class ImageConnector:
     def _facts(self, request: Request, opened: _Opened) -> Facts:
         configuration = opened.configuration
         environment = configuration.environment() if configuration else {}
-        passwd = _passwd(opened.tree)
+        passwd = passwd_of(opened.tree)
         user = self._text("user") or (configuration.config.User if configuration else "")
         account = home_of(user, environment, passwd)
         reader = TreeReader(
@@ -185,7 +188,7 @@ def _likely_names(request: Request) -> frozenset[str]:
     commands = [command for launch in request.launches for command in launch.commands]
     names = {question.path.rpartition("/")[2] for question in request.paths}
     names |= {command.name for command in commands if command.read != "stat"}
-    return frozenset({*names, _PASSWD.rpartition("/")[2]} - {""})
+    return frozenset({*names, "passwd"} - {""})
 
 
 def _launched(
@@ -236,25 +239,8 @@ def _platform(account: Account, configuration: Configuration | None) -> Platform
 
 
 def _unseen(request: Request, opened: _Opened) -> dict[str, str]:
-    asked = {
-        "processes": bool(request.processes),
-        "containers": bool(request.containers),
-        "listeners": request.listeners,
-        "interfaces": request.interfaces,
-    }
-    unseen = {part: NOT_RUNNING for part, wanted in asked.items() if wanted}
-    if opened.flaws:
-        unseen["layers"] = "; ".join(opened.flaws[:8])
-    return unseen
-
-
-def _passwd(tree: Tree) -> str:
-    walk = resolve(tree, _PASSWD)
-    try:
-        content = tree.read(walk.final, TEXT_LIMIT) if walk.final else b""
-    except Unreadable:
-        content = b""
-    return content.decode("utf-8", "backslashreplace")
+    flaws = {"layers": "; ".join(opened.flaws[:8])} if opened.flaws else {}
+    return unseen(request, NOT_RUNNING) | flaws
 
 
 def _folder(path: Path, where: str) -> FolderStore:

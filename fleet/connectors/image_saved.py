@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from fleet.connectors.engine import Endpoint, client, endpoint, engine_faults
+from fleet.connectors.engine import Endpoint, client, engine_faults
 from fleet.connectors.oci.store import ArchiveStore, fill, spooled
 from fleet.connectors.oci.streams import CHUNK, Budget, scratch_file
 from fleet.connectors.text import one_line
@@ -17,8 +17,8 @@ _SHOWN = 8
 
 
 @contextmanager
-def saved_by_engine(reference: str, budget: Budget) -> Iterator[ArchiveStore]:
-    """Ask the engine for one image, all of it.
+def saved_by_engine(reference: str, budget: Budget, at: Endpoint) -> Iterator[ArchiveStore]:
+    """Ask an engine for one image, all of it.
 
     Raises:
         Unreachable: no engine, no such image in it (tells the tags that are there), or no answer
@@ -26,7 +26,6 @@ def saved_by_engine(reference: str, budget: Budget) -> Iterator[ArchiveStore]:
         ProbeError: the engine's answer broke off, or does not fit this machine's disk.
     """
     with closing(scratch_file()) as spool:
-        at = endpoint()
         with closing(client(budget.deadline.left(), at=at)) as engine:
             chunks = _counted(_saved(engine, at, reference, budget), budget)
             fill(spool, chunks, budget.where)

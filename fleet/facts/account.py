@@ -5,6 +5,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from fleet.facts.request import TEXT_LIMIT
+from fleet.facts.tree import Tree, Unreadable, resolve
+
+_PASSWD = "/etc/passwd"  # noqa: S105 - a path
 _HOME_FIELD = 5
 _UID = re.compile(r"[0-9]{1,10}")
 
@@ -50,6 +54,16 @@ def owners_of(passwd: str) -> dict[int, str]:
     for account in _accounts(passwd):
         names.setdefault(account.uid, account.user)
     return names
+
+
+def passwd_of(tree: Tree) -> str:
+    """Return a tree's ``/etc/passwd``; empty where there is none that can be read."""
+    walk = resolve(tree, _PASSWD)
+    try:
+        content = tree.read(walk.final, TEXT_LIMIT) if walk.final else b""
+    except Unreadable:
+        content = b""
+    return content.decode("utf-8", "backslashreplace")
 
 
 class _Line(NamedTuple):

@@ -114,9 +114,9 @@ class Configuration(Architecture):
     rootfs: RootFs = Field(default_factory=RootFs)
 
     def environment(self) -> dict[str, str]:
-        """Return ``Config.Env``; the last of two lines for one name counts."""
+        """Return ``Config.Env``; the last line of a name counts, one without ``=`` does not."""
         pairs = (line.partition("=") for line in self.config.Env)
-        return {name: value for name, _, value in pairs}
+        return {name: value for name, sign, value in pairs if sign}
 
 
 class Chosen(NamedTuple):
