@@ -26,6 +26,7 @@ _GATE = (
     ("system", "the system it extends; mempalace-bridge when nothing is said"),
     ("marker", "`{in: ARTIFACT, all: [WORD, ...]}`: code that must stand in that artifact"),
     ("gives", "the capability it proves, for `require`"),
+    ("able", "what a copy with the capability can do, as in: cannot feed"),
     ("serves", "capabilities that are worth nothing where this gate fails"),
     ("asks", "the question, as a sentence that is true when the gate passes"),
     ("always", "true: required wherever its system is deployed"),
