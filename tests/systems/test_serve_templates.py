@@ -27,7 +27,7 @@ MARK = "\ue000env:PALACE_TOKEN\ue001"
 
 def rendered(template: str, **variables: Value) -> str:
     """Render a template as an installer does: a system's defaults, then what the target knows."""
-    given: dict[str, Value] = {"image": "example/palace:1", **variables}
+    given: dict[str, Value] = {"image": "example/palace:1", "serve_mode": "launchd", **variables}
     where = target(**given)
     (resolved,) = resolve([load_catalogue().system("mempalace-serve")], where)
     known = {
@@ -160,7 +160,8 @@ def test_the_launchd_job_gives_the_server_its_environment() -> None:
 
 
 def known(*, interfaces: Any = None, **variables: Value) -> dict[str, Value]:
-    where = target(**variables)
+    given: dict[str, Value] = {"serve_mode": "compose", **variables}
+    where = target(**given)
     world = Serving().seen(unseen={} if interfaces else {"interfaces": "no ip here"})
     world.seen(interfaces=interfaces)
     return derived(where.variables, world.facts(where))
@@ -187,6 +188,14 @@ def test_an_interface_that_is_not_there_is_no_address() -> None:
     with pytest.raises(PlanError, match="is not known: no ip here"):
         known(bind="docker0")
     assert known(bind="192.0.2.9")["bind_address"] == "192.0.2.9"
+
+
+def test_where_nothing_is_deployed_nothing_is_looked_up() -> None:
+    assert known(interfaces={"lo": ("127.0.0.1",)}, serve_mode="none") == {}
+
+
+def test_under_compose_paths_are_the_containers_own() -> None:
+    assert known(bind="loopback", palace_path="~/p") == {"bind_address": "127.0.0.1"}
 
 
 def test_no_unit_has_a_tilde_in_it() -> None:

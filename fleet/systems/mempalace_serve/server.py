@@ -72,6 +72,9 @@ def derived(variables: Mapping[str, Value], facts: Facts) -> dict[str, Value]:
     Raises:
         PlanError: the interface is not there, or the user's home is not the server's.
     """
+    mode = variables.get("serve_mode") or "none"
+    if mode == "none":
+        return {}
     where = facts.target
     bind = str(variables.get("bind") or "docker0")
     interfaces = facts.interfaces
@@ -84,7 +87,8 @@ def derived(variables: Mapping[str, Value], facts: Facts) -> dict[str, Value]:
         raise PlanError(
             f"there is no interface {bind}", where=where, hint=f"interfaces there: {known}"
         )
-    return {"bind_address": found[0], **_absolute(variables, facts)}
+    paths = {} if mode == "compose" else _absolute(variables, facts)
+    return {"bind_address": found[0], **paths}
 
 
 def _absolute(variables: Mapping[str, Value], facts: Facts) -> dict[str, Value]:
