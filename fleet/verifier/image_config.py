@@ -46,8 +46,8 @@ _NO_VALUE = re.compile(
 _SHAPES = re.compile(
     r"""\b(?:gh[pousr]_[A-Za-z0-9]{30,} | github_pat_\w{30,} | glpat-[\w-]{16,}
           | xox[abeprs]-[\w-]{10,} | npm_[A-Za-z0-9]{30,} | sk-[A-Za-z0-9_-]{20,}
-          | AKIA[A-Z0-9]{16} | eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})
-      | -----BEGIN\ (?:[A-Z]+\ )*PRIVATE\ KEY
+          | AKIA[A-Z0-9]{16} | eyJ[\w-]{8,400}\.eyJ[\w-]{8,4000}\.[\w-]{8})
+      | -----BEGIN\ (?:[A-Z]{1,9}\ ){0,3}PRIVATE\ KEY
       | \bBearer\ (?!\$)[\w.~+/-]{8,}
       | [a-z][a-z0-9+.-]{1,20}://[^\s/:@$]{0,80}:(?!\$)[^\s/@$]{1,200}@""",
     re.VERBOSE,
@@ -88,8 +88,11 @@ def held_secrets(name: str, value: str) -> list[str]:
 
 
 def shown_labels(labels: Mapping[str, str]) -> dict[str, str]:
-    """Return labels fit to travel: a value that holds a secret is masked."""
-    return {name: MASK if held_secrets(name, text) else text for name, text in labels.items()}
+    """Return labels fit to travel: one that holds a secret, or is too long to tell, is masked."""
+    return {
+        name: MASK if len(text) > _MOST or held_secrets(name, text) else text
+        for name, text in labels.items()
+    }
 
 
 def _keys(lines: Iterable[str]) -> Iterator[str]:

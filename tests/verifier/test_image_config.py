@@ -105,6 +105,10 @@ def test_labels_travel_only_where_harmless() -> None:
     assert shown_labels(labels) == {"version": "1.2", "build.args": "***", "deploy-token": "***"}
 
 
+def test_a_label_too_long_to_look_through_does_not_travel() -> None:
+    assert shown_labels({"l": "x " * 20_000 + "TOKEN=tok-EXAMPLE-1"}) == {"l": "***"}
+
+
 @pytest.mark.parametrize("config", [{}, {"config": None}, {"config": 3, "history": "x"}])
 def test_a_configuration_of_any_shape_is_survived(config: dict[str, object]) -> None:
     assert secrets_in_config(config) == []
