@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fleet.errors import PlanError, SecretError
-from fleet.facts.model import Facts
+from fleet.facts.model import Facts, PathFact
 from fleet.facts.model import State as Seen
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers import ledger as ledgers
@@ -131,6 +131,8 @@ def _site(
     fact = site.seen(ledgers.PATH)
     if fact is None:
         raise PlanError("the ledger was not looked at", where=facts.target)
+    # The ledger's own folders are made before anything else: no step makes them again.
+    site.folders.update(dict.fromkeys(_state_folders(site, fact)))
     if fact.state is Seen.ABSENT:
         return site
     content = site.content(fact)
@@ -227,7 +229,7 @@ def _plan(
     recover: bool = False,
 ) -> Plan:
     fact = site.seen(ledgers.PATH)
-    state_folders = trail(fact).missing if fact else ()
+    state_folders = _state_folders(site, fact)
     folders = dict.fromkeys([*site.ledger.folders, *state_folders, *site.folders])
     gone = _gone(site, folders, entries)
     return Plan(
@@ -245,6 +247,13 @@ def _plan(
         gone=gone,
         recover=recover,
     )
+
+
+def _state_folders(site: Site, fact: PathFact | None) -> tuple[str, ...]:
+    """Return the folders of the ledger that are not there, or that a cut run left without one."""
+    if fact is None or fact.state is not Seen.ABSENT:
+        return ()
+    return trail(fact).missing or (site.absolute(ledgers.STATE),)
 
 
 def _gone(site: Site, folders: Iterable[str], entries: Sequence[Entry]) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ from testcontainers.core.container import DockerContainer
 LABEL = "net.example.fleet-e2e"
 BASE = "fleet-e2e-base:1"
 PALACE = "fleet-e2e-palace:1"
+PYTHON_NEEDS = ("libbz2-1.0", "libexpat1", "libffi8", "liblzma5", "libncursesw6", "libreadline8",
+                "libsqlite3-0", "libssl3", "libstdc++6", "libuuid1", "zlib1g")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,7 @@ def palace_image(client: docker.DockerClient, scratch: Path, tool: Path) -> str:
     """
     environment = tool.parent.resolve()
     prefix = Path(sys.base_prefix).resolve()
-    packages = [*PACKAGES, "libsqlite3-0", "libssl3", "libffi8", "zlib1g", "libbz2-1.0",
-                "liblzma5", "libreadline8", "libncursesw6", "libuuid1", "libexpat1", "libstdc++6"]  # fmt: skip
+    packages = [*PACKAGES, *PYTHON_NEEDS]
     folders = [str(environment)]
     if str(prefix) == "/usr":
         packages.append("python3")
