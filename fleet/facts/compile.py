@@ -30,6 +30,7 @@ SECRET_FLAGS = ("--token",)
 _LETTER = {Read.STAT: "s", Read.HASH: "h", Read.WHOLE: "w", Read.LIST: "l", Read.ENV: "e"}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NONCE = re.compile(r"[A-Za-z0-9_-]{4,128}")
+_COMMENT_OR_INDENT = re.compile(r"^[ \t]*(?:#.*\n)?", re.MULTILINE)
 _SPECIAL = re.compile(r"([].[\\^$*+?(){}|])")
 
 
@@ -156,4 +157,5 @@ def _valid(names: Iterable[str]) -> Iterator[str]:
 
 @cache
 def _library() -> str:
-    return files("fleet.facts").joinpath("probe.sh").read_text("utf-8")
+    text = files("fleet.facts").joinpath("probe.sh").read_text("utf-8")
+    return _COMMENT_OR_INDENT.sub("", text)

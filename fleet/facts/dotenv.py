@@ -214,11 +214,14 @@ class _Reader:
         """Skip the lines that a value goes on in, after one that ends with ``quote`` open."""
         if quote == "\\":
             self.problem(line.number, "it ends in a backslash, and goes on in the next line")
+        bare = ""
         while quote and self._lines:
             text = self._lines.pop(0).text
-            quote, _ = _scan(text, "" if quote == "\\" else quote, single=single)
+            quote, bare = _scan(text, "" if quote == "\\" else quote, single=single)
         if quote and quote != "\\":
             self.problem(line.number, f"its quote {quote} is never closed")
+        elif bare[1:].strip():
+            self.problem(line.number, "something follows the quote that closes it, lines below")
         return SPANS
 
     # --- sh ------------------------------------------------------------------------------------
@@ -252,14 +255,14 @@ class _Reader:
             return spans
         if value.quote and value.inner() is not None:
             return self._sh_quoted(value)
-        if b"\\" in found.value:
+        if b"\\" in trimmed(found.value):
             return ESCAPES
         return JOINED if b"'" in word or b'"' in word else self._sh_plain(value, word)
 
     def _sh_command(self, found: Assignment, value: _Value, after: bytes) -> str:
-        if after.lstrip().startswith(b"#"):
+        if after.lstrip(b" \t").startswith(b"#"):
             return "readers differ on where its comment begins"
-        next_word = assignment(after.lstrip())
+        next_word = assignment(after.lstrip(b" \t"))
         if next_word is None or next_word.separator != "=" or next_word.head.endswith(b" ="):
             self.problem(
                 value.line.number, f"the shell runs what follows, and {found.name} stays unset"
@@ -278,10 +281,11 @@ class _Reader:
     def _sh_plain(self, value: _Value, word: bytes) -> EnvValue | str:
         if b"$" in word or b"`" in word or word.startswith(b"~") or b":~" in word:
             return EXPANDS
-        if not word.endswith(b"\r"):
+        if word.endswith(b"\r"):
+            self.problem(value.line.number, "CR LF: the value gets a carriage return at its end")
+        if word == trimmed(value.text):
             return value.bare()
-        self.problem(value.line.number, "CR LF: the value gets a carriage return at its end")
-        return value.raw()
+        return value.raw() if word == value.text else ENDING
 
 
 def _assigned(line: EnvLine) -> Assignment | None:
@@ -310,12 +314,13 @@ def _scan(text: str, quote: str = "", *, single: bool) -> tuple[str, str]:
         single: whether a backslash escapes inside single quotes too.
 
     Returns:
-        A quote, a backslash, or nothing; and the line without what is quoted or escaped.
+        A quote, a backslash, or nothing; and the line without what is quoted, each escape a `%`.
     """
     before, bare = "", ""
     for char in text:
         if before == "\\":
             before = ""
+            bare += "%"
             continue
         if not quote and char == "#" and before in (" ", "\t"):
             return "", bare
@@ -325,7 +330,7 @@ def _scan(text: str, quote: str = "", *, single: bool) -> tuple[str, str]:
         elif not quote and char != "\\":
             bare += char
         before = char if char != "\\" or single or quote != "'" else ""
-    return before if before == "\\" else quote, bare
+    return quote or (before if before == "\\" else ""), bare
 
 
 def _word(value: bytes) -> tuple[bytes, bytes, bytes]:

@@ -6,7 +6,6 @@ from fleet.facts.parse_paths import take_variables
 from fleet.facts.request import ContainerQuestion, ProcessQuestion
 
 HIGHEST_PORT = 0xFFFF
-ENDED = ("exited", "dead", "stopped")
 FIELDS = frozenset(
     {
         "name",
@@ -81,7 +80,7 @@ def _container(answer: Answer, key: str, names: dict[str, bool]) -> ContainerFac
         image=_text(told, "image"),
         created=_text(told, "created"),
         error=_text(told, "error"),
-        exit_code=told["exit_code"].number(2) if state in ENDED and "exit_code" in told else None,
+        exit_code=_exit_code(told, state),
         health=_text(told, "health") or None,
         network=_text(told, "network"),
         restart=_text(told, "restart"),
@@ -91,6 +90,14 @@ def _container(answer: Answer, key: str, names: dict[str, bool]) -> ContainerFac
         flags=_flags(answer, key),
         secret_flags=_secret_flags(answer, key),
     )
+
+
+def _exit_code(told: dict[str, Record], state: str) -> int | None:
+    """Return the exit code of what has run, or was to run; of what runs it means nothing."""
+    means_nothing = state in ("running", "paused") or (
+        state == "created" and not _text(told, "error")
+    )
+    return None if means_nothing or "exit_code" not in told else told["exit_code"].number(2)
 
 
 def _text(told: dict[str, Record], name: str) -> str:

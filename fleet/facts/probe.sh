@@ -337,7 +337,7 @@ _sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
 _content() { # number: the hash of one file, and its bytes when they are wanted
   eval "_fi=\$_f_$1 _ke=\$_key_$1 _ki=\$_rd_$1 _h=\$_sum_$1"
   if [ "$_sha" = none ]; then _note "$_ke" unsupported 'no tool for sha256 on this machine'; return 0; fi
-  [ -n "$_h" ] || _hash_of "$(_sha256 <"$_fi" 2>/dev/null)"
+  [ -n "$_h" ] || _hash_of "$(_sha256 2>/dev/null <"$_fi")"
   if [ -z "$_h" ]; then _note "$_ke" unreadable 'it could not be read'; return 0; fi
   _out sum "$_ke" "=$_h"
   [ "$_ki" = w ] || return 0
@@ -345,7 +345,7 @@ _content() { # number: the hash of one file, and its bytes when they are wanted
   _KNOWN="$_KNOWN$_h "
   _n=$((_n + 1))
   printf '%s' "@fleet$_TAB$_N$_TAB$_n${_TAB}data$_TAB=$_h$_TAB"
-  _packed <"$_fi" 2>/dev/null
+  _packed 2>/dev/null <"$_fi"
   printf '%s\n' "$_TAB."
 }
 
@@ -468,7 +468,7 @@ _env_line() { # key, number, line, the same masked, public names
 }
 
 _env() { # key, file, public names
-  _ec=$(tr '\000-\010\016-\037\177' '\005' <"$2" 2>/dev/null && printf x) ||
+  _ec=$(tr '\000-\010\016-\037\177' '\005' 2>/dev/null <"$2" && printf x) ||
     { _note "$1" unreadable 'it could not be read'; return 0; }
   _ec=${_ec%x} _bo==0 _ln=0 _tr==0
   case $_ec in
@@ -478,7 +478,7 @@ _env() { # key, file, public names
       esac ;;
   esac
   case $_ec in *"$_BAD"*) _out env "$1" =0 - =1 =0; return 0 ;; esac
-  _em=$(tr '0-9A-Za-z\200-\377' '0000000000x' <"$2" 2>/dev/null && printf x)
+  _em=$(tr '0-9A-Za-z\200-\377' '0000000000x' 2>/dev/null <"$2" && printf x)
   _em=${_em%x}
   case $_ec in "$_BOM"*) _bo==1 _ec=${_ec#"$_BOM"} _em=${_em#xxx} ;; esac
   while [ -n "$_ec" ]; do
@@ -701,7 +701,7 @@ _user_name() { # uid -> _r
 
 _started() { # pid -> _r: seconds since 1970, empty when it cannot be told
   _r=''
-  read -r _q <"/proc/$1/stat" || return 0
+  read -r _q 2>/dev/null <"/proc/$1/stat" || return 0
   if [ -z "$_boot" ]; then
     _boot=$(sed -n 's/^btime //p' /proc/stat 2>/dev/null)
     _tick=$(getconf CLK_TCK 2>/dev/null) || _tick=100
@@ -715,7 +715,7 @@ _started() { # pid -> _r: seconds since 1970, empty when it cannot be told
 }
 
 _proc_environ() { # key, pid
-  _env=$(_split <"/proc/$2/environ" 2>/dev/null) || return 0
+  _env=$(_split 2>/dev/null <"/proc/$2/environ") || return 0
   _env=$_NL$_env$_NL
   for _x in $_pnames $_snames; do
     case $_env in
@@ -729,7 +729,7 @@ _proc_environ() { # key, pid
 }
 
 _proc() { # key, pid: a candidate, from /proc
-  _args=$(_split <"/proc/$2/cmdline" 2>/dev/null)
+  _args=$(_split 2>/dev/null <"/proc/$2/cmdline")
   [ -n "$_args" ] && _matches || return 0
   _found=$((_found + 1))
   [ $_found -le 200 ] || return 0
@@ -826,11 +826,11 @@ _template() { # -> _r: every piece begins with a line feed, "@", the nonce, a bl
   _q=$_q'{{printf "%s network %s" $N .HostConfig.NetworkMode}}'
   _q=$_q'{{printf "%s restart %s" $N .HostConfig.RestartPolicy.Name}}'
   _q=$_q'{{printf "%s service %s" $N (index .Config.Labels "com.docker.compose.service")}}'
-  _q=$_q'{{with index .State "Health"}}{{printf "%s health %s" $N .Status}}{{end}}'
+  _q=$_q'{{if .State.Health}}{{printf "%s health %s" $N .State.Health.Status}}{{end}}'
   _q=$_q'{{range $p, $b := .NetworkSettings.Ports}}{{if not $b}}{{printf "%s port %s 0 " $N $p}}'
-  _q=$_q'{{end}}{{range $b}}{{printf "%s port %s %s %s" $N $p .HostPort .HostIp}}{{end}}{{end}}'
+  _q=$_q'{{end}}{{range $b}}{{printf "%s port %s %s %s" $N $p .HostPort .HostIP}}{{end}}{{end}}'
   _q=$_q'{{range $p, $b := .HostConfig.PortBindings}}{{range $b}}'
-  _q=$_q'{{printf "%s binding %s %s %s" $N $p .HostPort .HostIp}}{{end}}{{end}}'
+  _q=$_q'{{printf "%s binding %s %s %s" $N $p .HostPort .HostIP}}{{end}}{{end}}'
   _q=$_q'{{range .Mounts}}{{printf "%s mount %s" $N .Destination}}'
   _q=$_q'{{printf "%s source %s" $N (or .Name .Source)}}{{end}}'
   _q=$_q'{{printf "%s argument %s" $N .Path}}{{range .Args}}{{printf "%s argument %s" $N .}}{{end}}'
@@ -910,8 +910,12 @@ ask_containers() { # key, compose project, public flags, secret flags, public na
   _find_timeout
   _pflags=$3 _sflags=$4 _pnames=$5 _snames=$6
   _table=$(_limited "$_client" ps -aq --no-trunc \
-    --filter "label=com.docker.compose.project=$2" 2>&1) ||
-    { _unseen containers "${_client##*/} ps: ${_table:-no answer}"; return 0; }
+    --filter "label=com.docker.compose.project=$2" 2>&1)
+  case $? in
+    0) ;;
+    124) _unseen containers "${_client##*/} ps: no answer within $_SECONDS s"; return 0 ;;
+    *) _unseen containers "${_client##*/} ps: ${_table:-no reason given}"; return 0 ;;
+  esac
   _keyed=$1
   # shellcheck disable=SC2086
   set -- $_table
