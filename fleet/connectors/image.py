@@ -21,7 +21,7 @@ from fleet.connectors.oci.layers import LayeredTree
 from fleet.connectors.oci.store import FolderStore, archive, unopened
 from fleet.connectors.oci.streams import Budget
 from fleet.errors import TargetError, Unreachable, Unsupported
-from fleet.facts.account import Account, home_of, owners_of, passwd_of
+from fleet.facts.account import Account, home_of, owners_of, passwd_of, usual_home
 from fleet.facts.environment import env_value
 from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
 from fleet.facts.request import LaunchQuestion, Request
@@ -147,7 +147,7 @@ class ImageConnector:
         environment = configuration.environment() if configuration else {}
         passwd = passwd_of(opened.tree)
         user = self._text("user") or (configuration.config.User if configuration else "")
-        account = home_of(user, environment, passwd)
+        account = home_of(user, environment, passwd, usual=usual_home(opened.tree))
         reader = TreeReader(
             opened.tree, request.nonce, account.home, owners_of(passwd), request.known
         )

@@ -9,6 +9,7 @@ from fleet.facts.request import TEXT_LIMIT
 from fleet.facts.tree import Tree, Unreadable, resolve
 
 _PASSWD = "/etc/passwd"  # noqa: S105 - a path
+_ROOT_HOME = "/root"
 _HOME_FIELD = 5
 _UID = re.compile(r"[0-9]{1,10}")
 
@@ -22,7 +23,7 @@ class Account(NamedTuple):
     rule: str
 
 
-def home_of(user: str, env: Mapping[str, str], passwd: str) -> Account:
+def home_of(user: str, env: Mapping[str, str], passwd: str, *, usual: str | None = None) -> Account:
     """Tell a container's user and home from its configuration and its own passwd.
 
     The engines' rule: digits are a uid, anything else a name, nothing is root; ``HOME`` from the
@@ -32,6 +33,7 @@ def home_of(user: str, env: Mapping[str, str], passwd: str) -> Account:
         user: ``Config.User``, with or without a group.
         env: ``Config.Env``.
         passwd: the content of the image's ``/etc/passwd``.
+        usual: root's home where passwd does not tell it (see :func:`usual_home`).
     """
     asked = user.partition(":")[0] or "0"
     uid = int(asked) if _UID.fullmatch(asked) else None
@@ -40,12 +42,24 @@ def home_of(user: str, env: Mapping[str, str], passwd: str) -> Account:
     found = uid if line is None else line.uid
     if env.get("HOME"):
         return Account(posixpath.join("/", env["HOME"]), name, found, "HOME in the environment")
+    if line is None and usual and (uid == 0 or asked == "root"):
+        return Account(usual, "root", 0, f"no passwd tells it; {usual} is there")
     if line is None:
         unknown = "its passwd does not know the user"
         return Account(
             "/", name, found, f"{unknown} {asked}" if uid is None else f"{unknown}'s uid"
         )
     return Account(posixpath.join("/", line.home), name, found, f"its passwd, user {name}")
+
+
+def usual_home(tree: Tree) -> str | None:
+    """Return ``/root`` where files show that it is a home; None where they do not.
+
+    An engine starts root in ``/`` when an image has no passwd at all. But a tree without one is
+    only a part of what will run, and where it has a ``/root`` folder that is whom it was made for.
+    """
+    node = resolve(tree, _ROOT_HOME).node
+    return _ROOT_HOME if node and node.kind == "directory" else None
 
 
 def owners_of(passwd: str) -> dict[int, str]:

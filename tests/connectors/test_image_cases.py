@@ -158,7 +158,9 @@ def test_h04_odd_whiteouts() -> None:
 @pytest.mark.parametrize("layout", ["zstd", "mislabelled"])
 def test_h05_compression_is_told_by_the_bytes(layout: str) -> None:
     connector = ImageConnector(image("oci", CASES / "H05" / layout))
-    facts = connector.collect(asking(PathQuestion(BRIDGE, Read.WHOLE)))
-    content = facts.content(facts.paths[BRIDGE]) or b""
+    home = "~/.pi/agent/extensions/mempalace.ts"
+    facts = connector.collect(asking(PathQuestion(home, Read.WHOLE)))
+    content = facts.content(facts.paths[home]) or b""
     assert content.startswith(b"// bridge v2")
-    assert len(content) == facts.paths[BRIDGE].size == 399
+    assert len(content) == facts.paths[home].size == 399
+    assert facts.paths[home].absolute == BRIDGE

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from support.trees import CASES
+from support.trees import CASES, DictTree
 
-from fleet.facts.account import home_of, owners_of
+from fleet.facts.account import home_of, owners_of, usual_home
 
 PASSWD = (CASES / "A17" / "passwd").read_text()
 
@@ -57,3 +57,16 @@ def test_a_broken_passwd_is_survived() -> None:
 
 def test_the_first_name_of_a_uid_counts() -> None:
     assert owners_of("a:x:1:1::/:\nb:x:1:1::/:\nc:x:2:2::/:\n") == {1: "a", 2: "c"}
+
+
+def test_a_tree_without_passwd_shows_roots_home_by_its_folder() -> None:
+    tree = DictTree({"/root/.pi/x": b""})
+    account = home_of("", {}, "", usual=usual_home(tree))
+    assert account == ("/root", "root", 0, "no passwd tells it; /root is there")
+    assert home_of("root", {}, "", usual="/root").home == "/root"
+    assert home_of("4242", {}, "", usual="/root").home == "/"
+    assert home_of("dev", {}, "", usual="/root").home == "/"
+    assert home_of("", {"HOME": "/w"}, "", usual="/root").home == "/w"
+    assert home_of("", {}, "root:x:0:0::/var/root:\n", usual="/root").home == "/var/root"
+    assert usual_home(DictTree({"/root": b"a file"})) is None
+    assert usual_home(DictTree({"/x": b""})) is None
