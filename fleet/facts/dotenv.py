@@ -253,7 +253,7 @@ class _Reader:
             return self._sh_command(found, value, follows)
         if spans:
             return spans
-        if value.quote and value.inner() is not None:
+        if found.value[:1] in (b"'", b'"') and value.inner() is not None:
             return self._sh_quoted(value)
         if b"\\" in trimmed(found.value):
             return ESCAPES

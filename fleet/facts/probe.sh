@@ -772,8 +772,11 @@ ask_process() { # key, pattern of the longest word, then words, public flags, se
   set -f
   if [ -r /proc/self/cmdline ]; then
     set +f
-    _table=$(grep -lzE -e "$_pattern" /proc/[0-9]*/cmdline 2>/dev/null)
-    [ $? -lt 2 ] || [ -n "$_table" ] || _table=$(ls -d /proc/[0-9]*/cmdline)
+    if [ "$(printf 'a\000b\000' | grep -czE '^b$' 2>/dev/null)" = 1 ]; then
+      _table=$(grep -lzE -e "$_pattern" /proc/[0-9]*/cmdline 2>/dev/null)
+    else
+      _table=$(ls -d /proc/[0-9]*/cmdline 2>/dev/null)
+    fi
     set -f
     for _l in $_table; do
       _l=${_l#/proc/} _l=${_l%/cmdline}

@@ -105,6 +105,17 @@ def test_words_are_arguments_or_their_ends(
 
 
 @linux
+def test_a_grep_without_z_only_takes_longer(
+    dash: Shell, tmp_path: Path, server: subprocess.Popen[bytes]
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/grep").write_text("#!/bin/sh\necho 'grep: illegal option -- z' >&2; exit 2\n")
+    (tmp_path / "bin/grep").chmod(0o755)
+    old = Shell(dash.words, f"{tmp_path}/bin:{dash.path}")
+    assert serving(old.facts(Request(NONCE, processes=(SERVE,))), server.pid).flags
+
+
+@linux
 def test_without_proc_ps_tells(
     dash: Shell, tmp_path: Path, server: subprocess.Popen[bytes]
 ) -> None:
