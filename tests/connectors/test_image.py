@@ -12,6 +12,7 @@ import pytest
 from support.trees import asking, image
 
 from fleet.connectors.image import ImageConnector
+from fleet.connectors.oci.store import fill
 from fleet.demo.layout import (
     BakedImage,
     Compression,
@@ -477,3 +478,12 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(Unreachable):
         collect(target)
     assert list(scratch.iterdir()) == []
+
+
+def test_a_full_disk_is_said() -> None:
+    with (
+        Path("/dev/full").open("wb", buffering=0) as full,
+        pytest.raises(ProbeError, match="no room on this machine") as caught,
+    ):
+        fill(full, iter([b"x"]), "oci-archive:x")
+    assert "TMPDIR" in caught.value.hint
