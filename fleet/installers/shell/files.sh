@@ -10,7 +10,8 @@ swap() {
     err='a folder is in the way'
     return 1
   else
-    try mv -f "$1" "$2"
+    # busybox cannot rename over a link that leads to itself; nothing is lost with it.
+    try mv -f "$1" "$2" || { [ -h "$2" ] && ! [ -e "$2" ] && try rm -f "$2" && try mv -f "$1" "$2"; }
   fi
 }
 
@@ -32,6 +33,11 @@ replace() {
   say 'done' "$N"
 }
 
+unwritten() {
+  room "$1"
+  fail write
+}
+
 # put N EXPECTED PATH NEW OLD MODE SUM CONTENT [TIME]
 put() {
   step "$1"
@@ -40,9 +46,9 @@ put() {
   (
     umask 077
     "$8" >"$4"
-  ) 2>/dev/null || fail write
+  ) 2>/dev/null || unwritten "$4"
   look "$4"
-  [ "$sum" = "f$7" ] || fail write
+  [ "$sum" = "f$7" ] || unwritten "$4"
   [ "$6" = 600 ] || try chmod "$6" "$4" || fail write
   [ -z "${9:-}" ] || TZ=UTC0 try touch -t "$9" "$4" || fail write
   replace "$3" "$4" "$5"
@@ -70,8 +76,8 @@ edit() {
   same "$2" "$3"
   SOURCE=$3
   try cp -p "$3" "$4" || fail write
-  "$7" 2>/dev/null >"$4" || fail write
-  [ "$(($(wc -c <"$4")))" = "$6" ] || fail write
+  "$7" 2>/dev/null >"$4" || unwritten "$4"
+  [ "$(($(wc -c <"$4")))" = "$6" ] || unwritten "$4"
   replace "$3" "$4" "$5"
 }
 
@@ -192,7 +198,7 @@ block() {
       : >"$4"
     ) 2>/dev/null && try chmod "$6" "$4" || fail write
   fi
-  block_text "$3" "$7" "$8" "$9" "${10}" 2>/dev/null >"$4" || fail write
+  block_text "$3" "$7" "$8" "$9" "${10}" 2>/dev/null >"$4" || unwritten "$4"
   replace "$3" "$4" "$5"
 }
 

@@ -5,7 +5,7 @@ set -u
 LC_ALL=C
 export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
-N=0 held='' journal='' child='' refused='' err='' sum='' mode='' reached=0 bad='' over=''
+N=0 held='' journal='' child='' guard='' refused='' err='' sum='' mode='' reached=0 bad='' over=''
 
 # --- telling -------------------------------------------------------------------------------------
 
@@ -17,6 +17,12 @@ detail() {
 }
 
 try() { err=$("$@" 2>&1); }
+
+# room PATH: what the shell's own printf does not tell when a disk is full.
+room() {
+  err="${err}${err:+, }$(df -Pk "${1%/*}" 2>/dev/null | tail -n 1 |
+    sed 's/.* \([0-9][0-9]*\)  *[0-9][0-9]*% .*/\1 KiB of space are left there/')"
+}
 
 # --- looking -------------------------------------------------------------------------------------
 
@@ -100,7 +106,10 @@ lock() {
     homes || refuse state
   done
   held=1
-  sign || refuse state
+  sign || {
+    room "$STATE/lock"
+    refuse state
+  }
 }
 
 sign() {
@@ -166,6 +175,7 @@ refuse() {
 }
 
 fail() {
+  trap '' HUP INT TERM PIPE
   say failed "$N" "$1"
   detail "$N"
   stop
@@ -174,8 +184,8 @@ fail() {
 stop() {
   trap '' HUP INT TERM PIPE
   if [ -n "$child" ]; then
-    kill "$child" 2>/dev/null
-    wait "$child" 2>/dev/null
+    kill "$child" "$guard" 2>/dev/null
+    wait "$child" "$guard" 2>/dev/null
     child=''
   fi
   [ "$journal" = open ] || leave 4
@@ -184,6 +194,7 @@ stop() {
 }
 
 signalled() {
+  trap '' HUP INT TERM PIPE
   say signal "$1"
   stop
 }
@@ -204,7 +215,11 @@ begin() {
   [ -z "$refused" ] || refuse changed
   J=$STATE/journal
   try mkdir "$J.new" || refuse state
-  { record >"$J.new/steps" && printf '0\n' >"$J.new/at"; } 2>/dev/null || refuse state
+  { record >"$J.new/steps" && printf '0\n' >"$J.new/at"; } 2>/dev/null || {
+    room "$J"
+    rm -rf "$J.new"
+    refuse state
+  }
   try mv "$J.new" "$J" || refuse state
   journal=open
   say begun
@@ -264,13 +279,17 @@ clean() {
   mode=clean
   . "$STATE/journal.done/steps"
   j_steps
+  j_gone
   rm -rf "$STATE/journal.done"
   leave 0 j_gone
 }
 
 # What a run that was cut left behind. Nothing else is done in the same run: look again first.
 recover() {
-  rm -rf "$STATE/journal.new"
+  if [ -d "$STATE/journal.new" ]; then
+    rm -rf "$STATE/journal.new"
+    say cleaned
+  fi
   for beside in "$STATE"/lock/holder.*; do
     [ ! -e "$beside" ] || rm -f "$beside"
   done
