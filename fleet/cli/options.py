@@ -11,7 +11,7 @@ import click
 
 from fleet.cli import completion
 from fleet.cli.completion import DEFAULTS
-from fleet.engine.options import DEFAULT_JOBS, DEFAULT_SECONDS, AuditOptions, DeployOptions
+from fleet.engine.options import DEFAULT_JOBS, AuditOptions, DeployOptions
 from fleet.errors import UsageError
 
 FORMATS = ("terminal", "json")
@@ -68,7 +68,7 @@ class Options:
         """Return the knobs of looking and judging."""
         return AuditOptions(
             jobs=self.jobs,
-            timeout=self.timeout or DEFAULT_SECONDS,
+            timeout=self.timeout,
             strict=self.strict,
             systems=self.systems,
             require=self.require,

@@ -1,18 +1,16 @@
 """After a palace's service was (re)started: wait until it answers as an MCP server."""
 
-import time
-
 from fleet.connectors.base import Connector
 from fleet.engine.context import Context
 from fleet.engine.facts import ask_endpoints
 from fleet.errors import ApplyError
+from fleet.facts.model import EndpointFact
 from fleet.installers.model import Plan, Run
 from fleet.inventory.model import Target
 from fleet.systems.model import Compose, Service
 from fleet.systems.resolve import Resolved
 
 SECONDS = 90.0
-PAUSE = 1.0
 
 
 def await_palace(
@@ -27,23 +25,27 @@ def await_palace(
     A palace counts as answering when it takes part in the protocol: an empty one, or one that
     wants another token, is up, and the gates say the rest.
     """
+    from fleet.probes.mcp import wait_until_answers  # noqa: PLC0415 - only a start waits
+
     for r in resolved:
         if not _started(r, plan):
             continue
-        until = time.monotonic() + SECONDS
-        while True:
-            heard = ask_endpoints(r, connector, context)
-            if not heard or any(endpoint.version for endpoint in heard):
-                break
-            if time.monotonic() > until:
-                last = next(iter(heard[0].answers.values()), None)
-                told = f" ({last.trouble}: {last.detail})" if last and last.trouble else ""
-                return ApplyError(
-                    f"the palace did not answer as an MCP server within {SECONDS:.0f} s{told}",
-                    where=target.name,
-                    hint="what was deployed is in place; its log says why it does not answer",
-                )
-            time.sleep(PAUSE)
+        if not ask_endpoints(r, connector, context, places=("target",)):
+            continue
+
+        def ask(r: Resolved = r) -> EndpointFact:
+            return ask_endpoints(r, connector, context, places=("target",))[0]
+
+        heard = wait_until_answers(ask, SECONDS)
+        if heard.version:
+            continue
+        last = next((a for a in heard.answers.values() if a.trouble), None)
+        told = f" ({last.trouble}: {last.detail})" if last else ""
+        return ApplyError(
+            f"the palace did not answer as an MCP server within {SECONDS:.0f} s{told}",
+            where=target.name,
+            hint="what was deployed is in place; its log says why it does not answer",
+        )
     return None
 
 
@@ -57,6 +59,8 @@ def _started(resolved: Resolved, plan: Plan) -> bool:
         if isinstance(artifact, Compose | Service)
     }
     return any(
-        step.key in keys and any(isinstance(action, Run) for action in step.actions)
+        step.key in keys
+        and step.change != "remove"
+        and any(isinstance(action, Run) for action in step.actions)
         for step in plan.steps
     )

@@ -88,7 +88,7 @@ def _look(
     facts: Facts | None = None
     trouble: TargetError | None = None
     try:
-        connector = connect(target, timeout=options.timeout)
+        connector = connect(target, timeout=options.seconds(target.kind))
         try:
             facts = context.contents.complete(connector.collect(request))
             if probe:
@@ -113,11 +113,16 @@ def _with_endpoints(
 
 
 def ask_endpoints(
-    resolved: Resolved, connector: Connector, context: Context, facts: Facts | None = None
+    resolved: Resolved,
+    connector: Connector,
+    context: Context,
+    facts: Facts | None = None,
+    places: tuple[str, ...] = (),
 ) -> tuple[EndpointFact, ...]:
     """Ask the palace that a system names, from every place its description names.
 
-    With facts, the URLs that clients there really export are asked too.
+    With facts, the URLs that clients there really export are asked too; with ``places``, it is
+    asked from those instead.
     """
     ask = resolved.system.ask
     if not ask.endpoint:
@@ -129,7 +134,7 @@ def ask_endpoints(
     return tuple(
         _ask(url, place, secret, ca_file, connector)
         for url in _urls(facts, resolved)
-        for place in ask.places
+        for place in places or ask.places
     )
 
 

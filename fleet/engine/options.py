@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from fleet.inventory.model import Kind
+
 DEFAULT_JOBS = 16
-DEFAULT_SECONDS = 30.0
+DEFAULT_SECONDS = {Kind.HOST: 30.0, Kind.CONTAINER: 30.0, Kind.IMAGE: 300.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +15,8 @@ class AuditOptions:
 
     Attributes:
         jobs: how many targets are asked at once.
-        timeout: seconds for one target, connection included.
+        timeout: seconds for one target, connection included; None is the default of its kind (an
+            image is read whole, which takes longer).
         strict: advisory failures and warnings decide the exit code too.
         systems: only these systems; empty means those of each target.
         require: capabilities required of every target, beside its own.
@@ -21,11 +24,15 @@ class AuditOptions:
     """
 
     jobs: int = DEFAULT_JOBS
-    timeout: float = DEFAULT_SECONDS
+    timeout: float | None = None
     strict: bool = False
     systems: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
     from_dir: Path | None = None
+
+    def seconds(self, kind: Kind) -> float:
+        """Return how long looking at a target of this kind may take."""
+        return self.timeout or DEFAULT_SECONDS[kind]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,12 @@ from click.testing import CliRunner
 from support.rig import BASE, LABEL, PALACE, SshHost, docker0, executed
 
 from fleet.cli.main import cli
+from fleet.connectors.base import Connector
+from fleet.connectors.registry import connect
 from fleet.data import shipped
 from fleet.demo.bake import bake
 from fleet.demo.history import BRIDGE, bridge_of
+from fleet.inventory.model import Target
 
 TOKEN = "tok-EXAMPLE-e2e-canary-0a1b2c3d"
 HOSTS = ("alpha", "beta", "gamma")
@@ -206,10 +209,23 @@ def test_02_the_hosts_are_provisioned_and_their_audit_passes(fleet: Fleet) -> No
             assert found[name][gate]["verdict"] == "pass", found[name][gate]
 
 
-def test_03_a_second_run_finds_nothing_to_change(fleet: Fleet) -> None:
-    code, output = fleet.run("plan", "--limit", "machines", "--limit", "vault")
+def test_03_a_second_run_changes_nothing_in_one_round_trip(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Connector] = []
+
+    def counting(target: Target, *, timeout: float) -> Connector:
+        opened.append(connect(target, timeout=timeout))
+        return opened[-1]
+
+    monkeypatch.setattr("fleet.connectors.registry.connect", counting)
+    code, output = fleet.run("provision", "--limit", "machines", "--limit", "vault", "--yes")
     assert code == 0, output
     assert "nothing to change" in output
+    assert [(c.connects, c.round_trips) for c in opened] == [(1, 1)] * 4
+    opened.clear()
+    fleet.audit("machines", "devbox", "kind=image")
+    assert [(c.connects, c.round_trips) for c in opened] == [(1, 1)] * 8
 
 
 def test_04_container_and_images_are_judged_by_content(fleet: Fleet) -> None:
@@ -361,7 +377,7 @@ def test_11_a_palace_of_another_path_is_told_by_its_clients_and_its_host(fleet: 
 
 def test_12_a_palace_recreated_with_another_token_shuts_its_clients_out(fleet: Fleet) -> None:
     env = fleet.vault / "serve/.env"
-    before = env.read_text()
+    before, status = env.read_text(), env.stat()
     env.write_text(before.replace("canary", "other"))
     recreate(fleet)
     try:
@@ -369,6 +385,7 @@ def test_12_a_palace_recreated_with_another_token_shuts_its_clients_out(fleet: F
         client = fleet.failing("alpha")
     finally:
         env.write_text(before)
+        os.utime(env, ns=(status.st_atime_ns, status.st_mtime_ns))
         code, output = fleet.run("apply", "--limit", "vault", "--yes", "--adopt")
     assert list(failing) == ["serve.auth"], failing
     assert list(client) == ["flip.path"], client
@@ -382,11 +399,14 @@ def test_13_uninstall_leaves_every_host_as_it_was(fleet: Fleet) -> None:
     assert code == 0, output
     for name, host in fleet.hosts.items():
         assert host.snapshot() == fleet.before[name]
-    assert sorted(p.name for p in fleet.vault.rglob("*")) == [".local", "bin", "docker-compose"]
-    left = fleet.engine.containers.list(
+    # The compose file that was edited by hand and adopted is put back; all else is gone.
+    left = sorted(str(p.relative_to(fleet.vault)) for p in fleet.vault.rglob("*") if not p.is_dir())
+    assert left == [".local/bin/docker-compose", "serve/compose.yml"]
+    assert "0.0.0.0:" in (fleet.vault / "serve/compose.yml").read_text()
+    containers = fleet.engine.containers.list(
         all=True, filters={"label": "com.docker.compose.project=fleet-e2e"}
     )
-    assert left == []
+    assert containers == []
 
 
 def test_14_no_token_was_printed_anywhere(fleet: Fleet) -> None:
