@@ -1,48 +1,13 @@
 """Real failures of links and content, each built as a tree and judged as an unpacked root."""
 
 import shutil
-import subprocess
-from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
-from support.facts import target
+import pytest
+from support.cases import CASES, audited, built, with_root_user
 
-from fleet.connectors.registry import connect
-from fleet.inventory.address import parse_address
-from fleet.inventory.model import Value
-from fleet.systems.ask import request_for
-from fleet.systems.catalogue import load_catalogue
-from fleet.systems.resolve import resolve
-from fleet.verifier.judge import Expectations, judge
-from fleet.verifier.model import Finding, Verdict
-
-CASES = Path(__file__).parents[1] / "cases"
-
-
-def built(case: str, root: Path, *words: str) -> Path:
-    subprocess.run(["sh", str(CASES / case / "make.sh"), str(root), *words], check=True)
-    return with_root_user(root)
-
-
-def with_root_user(root: Path) -> Path:
-    """Give a tree the file that says where its root user lives."""
-    (root / "etc").mkdir(parents=True, exist_ok=True)
-    (root / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
-    return root
-
-
-def audited(root: Path, **variables: Value) -> dict[str, Finding]:
-    """Audit an unpacked root file system; the toolkit's bridge lies at its top there."""
-    catalogue = load_catalogue()
-    where = target("mempalace-bridge", launches=[], **variables)
-    where = replace(where, address=parse_address(f"rootfs:{root}"))
-    resolved = resolve([catalogue.system("mempalace-bridge")], where)
-    connector = connect(where, timeout=20)
-    facts = connector.collect(request_for(where, resolved, nonce="n0nce"))
-    connector.close()
-    found = judge(where, resolved, facts, catalogue, Expectations(today=date(2026, 12, 1)))
-    return {f.gate: f for f in found}
+from fleet.engine.toolkit import read_toolkit
+from fleet.verifier.model import Verdict
 
 
 def in_toolkit(root: Path, folder: str = "opt/toolkit") -> Path:
@@ -121,3 +86,22 @@ def test_a16_the_extensions_folder_is_itself_a_link(tmp_path: Path) -> None:
     for gate in ("bridge.placed", "bridge.seen", "bridge.feed"):
         assert found[gate].verdict is Verdict.PASS, found[gate]
     assert any("extensions -> ../../dots" in line for line in found["bridge.placed"].evidence)
+
+
+def test_a12_git_refuses_a_tree_of_somebody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = in_toolkit(built("A12", tmp_path))
+    place = root / "root/.pi/agent/extensions"
+    place.mkdir(parents=True)
+    (place / "mempalace.ts").symlink_to("/opt/toolkit/extensions/pi/mempalace.ts")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    history = read_toolkit(str(root / "opt/toolkit"))
+    found = audited(root, history=history, toolkit="/opt/toolkit")
+    assert found["bridge.commit"].verdict is Verdict.NOT_CHECKED
+    assert found["bridge.commit"].message == "commit unknown (git refused: ownership)"
+    assert not found["bridge.commit"].required
+    assert found["bridge.feed"].verdict is Verdict.PASS
+    assert "commit unknown (git refused: ownership)" in found["bridge.feed"].evidence
+    assert not (tmp_path / ".gitconfig").exists()
