@@ -179,7 +179,7 @@ def test_f06_a_rule_over_values_sees_only_lines_that_assign(name: str) -> None:
 
 # --- against the readers themselves ----------------------------------------------------------
 
-VALUES = st.lists(st.sampled_from([*"aZ7#'\"\\$;~ \t=:é\r", " #"]), max_size=7).map("".join)
+VALUES = st.lists(st.sampled_from([*"aZ7#'\"\\$;~ \t=:\r", " #"]), max_size=7).map("".join)
 FILES = st.lists(
     st.tuples(st.sampled_from(["", "export ", " "]), st.sampled_from("ABC"), VALUES), max_size=4
 ).map(lambda lines: "".join(f"{head}V{name}={value}\n" for head, name, value in lines).encode())

@@ -125,6 +125,11 @@ def test_two_answers_in_one_are_refused() -> None:
     assert "another question" in refused(frame(1, RECORDS[0], nonce="other-nonce") + good()).what
 
 
+def test_an_end_that_counts_otherwise_is_refused() -> None:
+    body = frames(RECORDS).rpartition(b"@fleet")[0]
+    assert "as many records" in refused(body + frame(len(RECORDS) + 1, "end =3")).what
+
+
 def test_noise_inside_a_line_is_noticed() -> None:
     refused(good().replace(b"@fleet\t" + NONCE.encode() + b"\t5", b"noise@fleet\t5"))
 

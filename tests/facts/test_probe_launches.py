@@ -124,12 +124,12 @@ def test_time_limit_without_timeout_of_coreutils(
     all_shells: dict[str, Shell], tmp_path: Path
 ) -> None:
     busybox = all_shells.get("busybox")
-    if busybox is None:
-        pytest.skip("no busybox on this machine")
+    if busybox is None or "dash" not in all_shells:
+        pytest.skip("no busybox or no dash on this machine")
     tools = tmp_path / "tools"
     shutil.copytree(busybox.path, tools, symlinks=True)
     (tools / "timeout").unlink()
-    old = Shell(busybox.words, str(tools))
+    old = Shell(all_shells["dash"].words, str(tools))  # busybox's own sh has timeout built in
     script_home = tmp_path / "home"
     script_home.mkdir()
     (script_home / ".bash_profile").write_text("export A=1\n")

@@ -90,6 +90,17 @@ def test_dangling_names_the_missing_component(shell: Shell, tmp_path: Path) -> N
     assert shell.path_fact(tmp_path / "nothing").state is State.ABSENT
 
 
+def test_what_a_link_behind_a_link_misses_is_dangling_too(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "real/there").mkdir(parents=True)
+    (tmp_path / "mid").symlink_to("real")
+    (tmp_path / "gone").symlink_to("mid/deep")
+    (tmp_path / "here").symlink_to("mid/there")
+    gone = shell.path_fact(tmp_path / "gone/x")
+    assert (gone.state, gone.at, gone.link) == (State.DANGLING, f"{tmp_path}/real/deep", False)
+    here = shell.path_fact(tmp_path / "here/x")
+    assert (here.state, here.at) == (State.ABSENT, f"{tmp_path}/real/there/x")
+
+
 def test_a_link_through_a_file_is_dangling(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to("file/x")

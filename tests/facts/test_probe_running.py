@@ -220,9 +220,9 @@ PIECES = f"""
 b
 @{NONCE} variable PUBLIC=two
 lines
+@{NONCE} variable OTHER=SECRET=no
 @{NONCE} variable SECRET={TOKEN}
 
-@{NONCE} variable OTHER=SECRET=no
 @{NONCE} end {""}
 
 @{NONCE} name /pal-db-1

@@ -105,3 +105,7 @@ def test_any_target_has_a_safe_file_name_of_its_own(names: list[str]) -> None:
 @pytest.mark.parametrize("name", ["../../etc/passwd", "ssh://a@b:1", ".", "\ud800", "Box", "box"])
 def test_names_that_look_like_paths(name: str) -> None:
     assert "/" not in file_name(name)
+
+
+def test_names_that_differ_in_case_do_not_share_a_file() -> None:
+    assert file_name("Box").lower() != file_name("box").lower()

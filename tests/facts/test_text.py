@@ -17,7 +17,7 @@ from fleet.facts.text import printable
         ("a\nb\tc\r", "a\\nb\\tc\\r"),
         ("\x9b31m\x85", "\\x9b31m\\x85"),
         ("\u202egpj.exe\u2066\u200b", "\\u202egpj.exe\\u2066\\u200b"),
-        ("\u2028\ud800\U000e0041", "\\u2028\\ud800\\U000e0041"),
+        ("\u2028\u2029\ud800\U000e0041", "\\u2028\\u2029\\ud800\\U000e0041"),
     ],
 )
 def test_control_characters_are_spelled(text: str, shown: str) -> None:
