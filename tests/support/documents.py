@@ -169,8 +169,10 @@ def furnished(home: Path) -> Path:
 
 
 def stage_images(folder: Path) -> None:
-    """Bake what the pages talk of: ``devbox.tar`` and the older ``devbox-old.tar``."""
-    bake(folder / "devbox.tar", (shipped("toolkit") / BRIDGE).read_bytes(), date="2026-12-01")
+    """Make what the pages talk of: ``devbox.tar``, ``devbox-old.tar`` and ``mempalace.ts``."""
+    newest = (shipped("toolkit") / BRIDGE).read_bytes()
+    (folder / "mempalace.ts").write_bytes(newest)
+    bake(folder / "devbox.tar", newest, date="2026-12-01")
     bake(folder / "devbox-old.tar", bridge_of("2026-08-10.ts"), date="2026-08-10")
 
 
