@@ -9,7 +9,7 @@ from fleet.engine.context import Context, narrowed
 from fleet.engine.facts import Looked, gather
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions
-from fleet.errors import Unreachable
+from fleet.errors import FactsError, ProbeError, Unreachable
 from fleet.facts.saved import file_name, loads
 from fleet.inventory.model import Target
 from fleet.systems.resolve import resolve
@@ -90,6 +90,10 @@ def _recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iter
         except (OSError, UnicodeDecodeError) as error:
             told = f"cannot read {path}: {error}"
             yield Looked(target, resolved, None, Unreachable(told, stage="missing"), 0)
+            continue
+        except FactsError as error:
+            told = f"the saved facts cannot be used: {error.what}"
+            yield Looked(target, resolved, None, ProbeError(told, where=error.where), 0)
             continue
         yield Looked(target, resolved, facts, None, 0)
 
