@@ -87,9 +87,11 @@ class PathFact(Fact):
         kind: of ``final``.
         mode: permission bits of ``final`` (0o600 is 384).
         mtime: of ``final``, seconds since 1970.
-        sha256: of the content; the bytes are in ``Facts.contents`` unless they were known.
+        sha256: of the content; the bytes are in ``Facts.contents`` unless they were known. An env
+            file has none: its lines carry digests of their own.
         at: the component where reading stopped, for every state but ``present``.
-        why: the reason in one line, where the state alone does not tell.
+        why: the reason in one line, where the state alone does not tell; of what is ``present``,
+            why it was not read, or not whole.
     """
 
     path: str
@@ -112,7 +114,10 @@ class PathFact(Fact):
 
 
 class EnvValue(Fact):
-    """A variable in an environment. ``value`` only where it is public, ``digest`` only else."""
+    """A variable in an environment. ``value`` only where it is public, ``digest`` only else.
+
+    ``length`` is that of the value in UTF-8, in bytes.
+    """
 
     set: bool
     length: int = 0
@@ -144,7 +149,13 @@ class LaunchFact(Fact):
 
 
 class ProcessFact(Fact):
-    """A running process. ``flags`` holds public flags' values; a bare flag's is empty."""
+    """A running process.
+
+    Attributes:
+        command: the program, and of its arguments those that were asked for.
+        flags: values of public flags; a bare flag's is empty.
+        variables: empty where this user may not see the process's environment.
+    """
 
     pid: int
     user: str

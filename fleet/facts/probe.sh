@@ -648,9 +648,14 @@ _matches() { # arguments one a line in _args: whether every word in _words is on
 _command_line() { # -> _r: the program, and those arguments that were asked for
   _r=''
   for _i in $_args; do
-    if [ -z "$_r" ]; then _r=$_i && continue; fi
+    if [ -z "$_r" ]; then _r=${_i%% *} && continue; fi
     for _q in $_words; do
-      case $_i in "$_q" | *[/.]"$_q") _r="$_r $_i" && break ;; esac
+      case $_i in
+        "$_q" | *[/.]"$_q")
+          case $_i in *' '*) _i=$_q ;; esac # a whole script may stand before the word
+          _r="$_r $_i"
+          break ;;
+      esac
     done
   done
 }

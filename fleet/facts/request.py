@@ -18,7 +18,7 @@ class Read(StrEnum):
     HASH = "hash"  # and sha256 of the content
     WHOLE = "whole"  # and the bytes, once for each content
     LIST = "list"  # of a directory: its entries' names, kinds and link targets
-    ENV = "env"  # an env file: structure and digests of values, never secret values
+    ENV = "env"  # an env file: structure and digests of values; no plain hash, no secret values
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class LaunchQuestion:
     """What a way of launching pi really exports.
 
     Attributes:
-        launch: the shell words that take a command as their next argument (``zsh -ic``), or
-            ``container`` for the environment a container's entry point gets.
+        launch: the words that take a command as their next argument (``zsh -ic``), quoted as a
+            shell reads them; or ``container`` for the environment a container's entry point gets.
         public: variables whose values may travel.
         secret: variables of which only set or not, length and keyed digest travel.
         commands: programs to look up on the resulting PATH.
@@ -116,7 +116,7 @@ class Request:
         known: sha256 of contents the controller holds already; their bytes are not sent.
         listeners: whether to tell listening TCP sockets.
         interfaces: whether to tell the addresses of network interfaces.
-        seconds: the longest any single launching shell may take.
+        seconds: the longest any single launching shell, or an engine's client, may take.
     """
 
     nonce: str

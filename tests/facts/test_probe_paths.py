@@ -121,23 +121,24 @@ def test_dots_and_slashes(shell: Shell, tmp_path: Path) -> None:
     assert shell.path_fact("/").final == "/"
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
-def test_odd_names(shell: Shell, tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("x")
-    (tmp_path / f"to {name}").symlink_to(name)
-    question = PathQuestion(str(tmp_path / f"to {name}"), Read.WHOLE)
+def test_odd_names(shell: Shell, tmp_path: Path) -> None:
+    for name in ODD_NAMES:
+        (tmp_path / name).write_text(name)
+        (tmp_path / f"to {name}").symlink_to(name)
+    questions = [PathQuestion(str(tmp_path / f"to {name}"), Read.WHOLE) for name in ODD_NAMES]
     listing = PathQuestion(str(tmp_path), Read.LIST)
-    facts = shell.facts(Request(NONCE, paths=(question, listing)))
-    fact = facts.paths[question.path]
-    assert fact.state is State.PRESENT
-    assert fact.hops == (Hop(path=question.path, target=name),)
-    assert fact.final == str(tmp_path / name)
-    assert fact.size == 1
-    assert facts.content(fact) == b"x"
+    facts = shell.facts(Request(NONCE, paths=(*questions, listing)))
+    for name, question in zip(ODD_NAMES, questions, strict=True):
+        fact = facts.paths[question.path]
+        assert fact.state is State.PRESENT
+        assert fact.hops == (Hop(path=question.path, target=name),)
+        assert fact.final == str(tmp_path / name)
+        assert fact.size == len(name.encode())
+        assert facts.content(fact) == name.encode()
     entries = facts.paths[listing.path].entries or ()
-    assert {(e.name, e.kind, e.target) for e in entries} == {
-        (name, "file", None),
-        (f"to {name}", "link", name),
+    assert {(entry.name, entry.target) for entry in entries} == {
+        *((name, None) for name in ODD_NAMES),
+        *((f"to {name}", name) for name in ODD_NAMES),
     }
 
 
@@ -257,3 +258,59 @@ def test_one_path_asked_twice_has_one_fact_of_both(dash: Shell, tmp_path: Path) 
     fact = dash.facts(Request(NONCE, paths=asked)).paths[path]
     assert fact.env is not None
     assert fact.sha256 == digest(tmp_path / "f")
+
+
+def test_b15_mode_is_told(shell: Shell, tmp_path: Path) -> None:
+    root = build_case("B15", tmp_path / "r")
+    fact = shell.path_fact(root / "token.env", Read.ENV)
+    assert fact.mode == 0o644
+    assert fact.env is not None
+    assert fact.env.lines[0].text == "TOKEN=xxx-xxxxxxx-0"
+
+
+FAKES = {
+    "a stat of BSD": (
+        "stat",
+        """[ "$1 $2" = "-f %Mp%Lp %u %z %m %Su" ] || exit 1
+shift 2; exec /usr/bin/stat -c "%04a %u %s %Y %U" "$@" """,
+    ),
+    "a base64 without -w": (
+        "base64",
+        "[ $# = 0 ] || exit 1\nexec /usr/bin/base64 -w 20",
+    ),
+    "no base64": ("base64", "exit 127"),
+    "no readlink": ("readlink", "exit 127"),
+    "a sha256sum that prints nothing": ("sha256sum", "exit 0"),
+    "a sha256sum that lies": ("sha256sum", "echo 0123456789abcdef"),
+    "a date that knows no files": ("date", "exit 1"),
+}
+
+
+@pytest.mark.parametrize("fake", FAKES)
+def test_other_tools_give_the_same_facts(dash: Shell, tmp_path: Path, fake: str) -> None:
+    name, script = FAKES[fake]
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "bin" / name).chmod(0o755)
+    target = tmp_path / "a file"
+    target.write_bytes(bytes(range(256)) * 4)
+    target.chmod(0o4750)
+    (tmp_path / "link -> x").symlink_to("a file")
+    request = Request(NONCE, paths=(PathQuestion(str(tmp_path / "link -> x"), Read.WHOLE),))
+    other = Shell(dash.words, f"{tmp_path}/bin:{dash.path}")
+    assert other.facts(request) == dash.facts(request)
+
+
+def test_without_any_sha256_the_answer_says_so(dash: Shell, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("sha256sum", "shasum", "openssl", "sha256"):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\nexit 127\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    (tmp_path / "f").write_text("A=1\n")
+    poor = Shell(dash.words, f"{tmp_path}/bin:{dash.path}")
+    fact = poor.path_fact(tmp_path / "f", Read.HASH)
+    assert (fact.state, fact.sha256) == (State.UNSUPPORTED, None)
+    assert fact.why == "no tool for sha256 on this machine"
+    env = poor.path_fact(tmp_path / "f", Read.ENV).env
+    assert env is not None
+    assert env.lines[0].raw is None

@@ -105,6 +105,17 @@ def test_words_are_arguments_or_their_ends(
 
 
 @linux
+def test_a_script_in_an_argument_does_not_travel(shell: Shell) -> None:
+    script = f"TOKEN={TOKEN}; read line; : /opt/{WORD}"
+    process = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE)
+    request = Request(NONCE, processes=(replace(SERVE, words=(WORD,)),))
+    done = shell.run(probe_script(request))
+    process.communicate(b"\n")
+    assert serving(answer(done.stdout, request), process.pid).command == f"sh {WORD}"
+    assert TOKEN.encode() not in done.stdout
+
+
+@linux
 def test_a_grep_without_z_only_takes_longer(
     dash: Shell, tmp_path: Path, server: subprocess.Popen[bytes]
 ) -> None:
