@@ -28,7 +28,7 @@ class Expected:
     @classmethod
     def of(cls, nonce: str, value: str) -> "Expected":
         """Digest a secret's value with a run's nonce."""
-        return cls(keyed_digest(nonce, value), len(value))
+        return cls(keyed_digest(nonce, value), len(value.encode()))
 
 
 @dataclass(frozen=True, slots=True)
