@@ -50,6 +50,13 @@ class Engine:
             return ()
         return select(context.inventory, patterns)
 
+    def check_secrets(self, context: "Context") -> None:
+        """Check that every secret reference of the inventory leads somewhere; fetches none."""
+        from fleet.inventory.secret_check import check_secrets  # noqa: PLC0415 - lazy
+
+        if context.inventory is not None:
+            check_secrets(context.inventory)
+
     def shown(self, context: "Context", target: "Target") -> "ShownTarget":
         """Tell what a target comes to, with the origin of every variable."""
         from fleet.inventory.inventory import Inventory  # noqa: PLC0415 - lazy

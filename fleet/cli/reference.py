@@ -40,12 +40,15 @@ def _environment() -> Iterator[str]:
     told = {
         "FLEET_INVENTORY": "the inventory, where `-i` does not name one",
         "FLEET_DEBUG": "`1` shows the traceback of an error inside fleet",
+        "FLEET_SSH_CONFIG": "an ssh configuration file in place of `~/.ssh/config`, as `ssh -F`",
+        "FLEET_DEMO_MEMPALACE": "a `mempalace` program for the demo, which then installs none",
+        "DOCKER_HOST, DOCKER_CONTEXT": "the Docker engine, as for `docker`",
         "NO_COLOR": "anything: no colours",
         "FORCE_COLOR": "anything: colours, even where there is no terminal",
         "COLUMNS": "the width of reports, where there is no terminal (80 without it)",
     }
     yield from ("## Environment", "", "| variable | meaning |", "|---|---|")
-    yield from (f"| `{name}` | {meaning} |" for name, meaning in told.items())
+    yield from (f"| `{name.replace(', ', '`, `')}` | {meaning} |" for name, meaning in told.items())
 
 
 def _group(group: click.Group, context: click.Context) -> Iterator[str]:

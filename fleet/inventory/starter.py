@@ -14,7 +14,9 @@ _FLEET = """\
 # Variables for every target. A group, a group inside of it, a target and the
 # command line (in this order) may set them anew. {{ name }} refers to another.
 vars:
-  toolkit: ~/mempalace-toolkit
+  toolkit: ~/mempalace-toolkit # where it lies on each machine
+  # Let fleet put it there: its sample toolkit, or a folder of yours.
+  # toolkit_source: builtin
   # The shared palace. Without the two, the palace of each machine is its own.
   # palace_url: https://palace.example.net/mcp
   # A secret is never written here, only where it is found:

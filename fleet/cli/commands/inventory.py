@@ -15,17 +15,21 @@ def inventory() -> None:
     """Look into an inventory; connects to nothing."""
 
 
-@inventory.command()
+@inventory.command(short_help="Read the inventory and tell every mistake in it, with its place.")
 @takes(*INVENTORY)
 @click.pass_obj
 def check(engine: Engine, options: Options) -> int:
-    """Read the inventory and tell every mistake in it, with its place."""
+    """Read the inventory and tell every mistake in it, with its place.
+
+    A secret reference that leads nowhere from here is one; no secret is fetched.
+    """
     from fleet.reports.text import count, printable  # noqa: PLC0415 - lazy
 
     source = options.source()
     context = engine.context(source, engine.variables(options.variables))
     for note in context.inventory.notes if context.inventory else ():
         click.echo(f"note: {printable(note)}")
+    engine.check_secrets(context)
     click.echo(f"{source}: {count(len(engine.targets(context, ())), 'target')}, no mistakes")
     return 0
 
