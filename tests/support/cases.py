@@ -9,7 +9,6 @@ from support.facts import target
 
 from fleet.connectors.registry import connect
 from fleet.inventory.address import parse_address
-from fleet.inventory.model import Value
 from fleet.systems.ask import request_for
 from fleet.systems.catalogue import load_catalogue
 from fleet.systems.resolve import resolve
@@ -32,12 +31,10 @@ def with_root_user(root: Path) -> Path:
     return root
 
 
-def audited(
-    root: Path, *, history: Toolkit | None = None, **variables: Value
-) -> dict[str, Finding]:
+def audited(root: Path, *, history: Toolkit | None = None, toolkit: str = "") -> dict[str, Finding]:
     """Audit the bridge in an unpacked root file system."""
     catalogue = load_catalogue()
-    where = target("mempalace-bridge", launches=[], **variables)
+    where = target("mempalace-bridge", launches=[], toolkit=toolkit)
     where = replace(where, address=parse_address(f"rootfs:{root}"))
     resolved = resolve([catalogue.system("mempalace-bridge")], where)
     connector = connect(where, timeout=20)

@@ -7,6 +7,7 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import docker
 import docker.errors
@@ -102,7 +103,7 @@ class Engine:
         name: str = "",
         start: bool = True,
         environment: Mapping[str, str] | None = None,
-        **options: object,
+        **options: Any,
     ) -> str:
         """Start a container that does nothing, by the name returned."""
         name = f"{PREFIX}-{name or len(self._containers)}"
