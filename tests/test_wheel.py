@@ -84,7 +84,7 @@ def shipped_files() -> Iterator[tuple[str, Path]]:
 
 def test_everything_that_is_shipped_is_in_it_byte_for_byte(wheel: Path) -> None:
     expected = dict(shipped_files())
-    for kind in ("probe.sh", "files.sh", "system.yml", "py.typed", ".j2", "fleet.yml", ".ts"):
+    for kind in ("probe/core.sh", "files.sh", "system.yml", "py.typed", ".j2", "fleet.yml", ".ts"):
         assert any(name.endswith(kind) for name in expected), kind
     with zipfile.ZipFile(wheel) as archive:
         entries = {info.filename: info for info in archive.infolist()}

@@ -1,7 +1,8 @@
 """Compile a request into the one program that answers it on a target.
 
-The program is a constant library (``probe.sh``) and one call for each question. Every word that
-comes from a question passes through :func:`_call`, the one place that quotes.
+The program is the parts of a constant library that are needed (``probe/*.sh``), and one call for
+each question. Every word that comes from a question passes through :func:`_call`, the one place
+that quotes.
 """
 
 import re
@@ -46,7 +47,8 @@ def probe_script(request: Request) -> str:
     if not _NONCE.fullmatch(request.nonce):
         raise UsageError("a nonce is 4 to 128 letters, digits, - and _")
     calls = "\n".join(_calls(request))
-    return f"{_library()}\nmain() {{\n{calls}\n}}\nmain </dev/null\nexit 0\n"
+    library = "".join(map(_part, _parts(request)))
+    return f"{library}\nmain() {{\n{calls}\n}}\nmain </dev/null\nexit 0\n"
 
 
 def _calls(request: Request) -> Iterator[str]:
@@ -155,7 +157,22 @@ def _valid(names: Iterable[str]) -> Iterator[str]:
         yield name
 
 
+def _parts(request: Request) -> Iterator[str]:
+    """Yield the names of the parts of the library that a request needs."""
+    yield from ("core", "paths")
+    reads = {path.read for path in request.paths}
+    reads |= {command.read for launch in request.launches for command in launch.commands}
+    if Read.ENV in reads:
+        yield "env"
+    if request.launches or request.containers:
+        yield "launches"
+    if request.processes or request.listeners or request.interfaces or request.containers:
+        yield "running"
+    if request.containers:
+        yield "containers"
+
+
 @cache
-def _library() -> str:
-    text = files("fleet.facts").joinpath("probe.sh").read_text("utf-8")
+def _part(name: str) -> str:
+    text = files("fleet.facts").joinpath("probe", f"{name}.sh").read_text("utf-8")
     return _COMMENT_OR_INDENT.sub("", text)

@@ -1,6 +1,6 @@
 """Read an env file's structure, so that nothing secret is left in it.
 
-The probe does the same on the target, in shell (``_env`` in ``probe.sh``); a test holds the two
+The probe does the same on the target, in shell (``probe/env.sh``); a test holds the two
 equal. Here is where the rules stand in words:
 
 * A line is a comment, blank, an assignment (``NAME=…`` or ``NAME: …``, perhaps after ``export``)

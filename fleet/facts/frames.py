@@ -1,6 +1,7 @@
 """The frames of an answer: records cut out of whatever a target printed.
 
-A record is one line ``@fleet TAB nonce TAB number TAB kind TAB fields… TAB .``; see ``probe.sh``.
+A record is one line ``@fleet TAB nonce TAB number TAB kind TAB fields… TAB .``; see
+``probe/core.sh``.
 Other lines are noise (rc files, banners) and are skipped. That an answer is whole shows in three
 ways: it begins with ``begin``, its records are numbered without a gap, and ``end`` says how many.
 """

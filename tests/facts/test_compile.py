@@ -64,6 +64,32 @@ def test_nothing_runs_when_the_program_is_cut(dash: Shell) -> None:
         assert b"@fleet" not in dash.run(script[:length]).stdout
 
 
+@pytest.mark.parametrize(
+    ("request_", "functions"),
+    [
+        (Request(NONCE), set()),
+        (Request(NONCE, paths=(PathQuestion("/x", Read.ENV),)), {"_env"}),
+        (Request(NONCE, listeners=True), {"ask_process"}),
+        (Request(NONCE, launches=(LaunchQuestion("container"),)), {"ask_launch"}),
+        (
+            Request(
+                NONCE,
+                launches=(LaunchQuestion("sh -c", commands=(CommandQuestion("x", Read.ENV),)),),
+            ),
+            {"ask_launch", "_env"},
+        ),
+        (
+            Request(NONCE, containers=(ContainerQuestion("x"),)),
+            {"ask_launch", "ask_process", "ask_containers"},
+        ),
+    ],
+)
+def test_only_what_is_needed_travels(request_: Request, functions: set[str]) -> None:
+    script = probe_script(request_)
+    names = {"_env", "ask_launch", "ask_process", "ask_containers"}
+    assert {name for name in names if f"\n{name}() {{" in script} == functions
+
+
 def test_comments_do_not_travel() -> None:
     assert "shellcheck" not in probe_script(Request(NONCE))
 

@@ -1,0 +1,301 @@
+# Paths: followed hop by hop, then stat, hashes and contents of all of them at once.
+
+# --- paths ---------------------------------------------------------------------------------
+
+_readlink() { # link -> _t; remembers what was read
+  _j=0
+  while [ $_j -lt $_links ]; do
+    _j=$((_j + 1))
+    eval "_q=\$_lp_$_j"
+    if [ "$_q" = "$1" ]; then
+      eval "_t=\$_lt_$_j"
+      return 0
+    fi
+  done
+  if _t=$(readlink "$1" 2>/dev/null && printf x); then
+    _t=${_t%"${_NL}x"}
+  elif _t=$(ls -ld "$1" 2>/dev/null && printf x); then
+    _t=${_t%"${_NL}x"} _t=${_t#*" $1 -> "}
+  else
+    return 1
+  fi
+  _links=$((_links + 1))
+  eval "_lp_$_links=\$1 _lt_$_links=\$_t"
+}
+
+_stop() { # state, where, why
+  _state=$1 _at=$2 _why=$3
+}
+
+_follow() { # key: the link _p, met while _cur and _rest stand as they do; 1 ends the walk
+  case $_seen in *"$_NL$_p//$_rest$_NL"*) _stop loop "$_p" ''; return 1 ;; esac
+  _seen=$_seen$_p//$_rest$_NL _hops=$((_hops + 1))
+  if [ $_hops -gt 40 ]; then _stop loop "$_p" 'more than 40 links'; return 1; fi
+  if ! _readlink "$_p"; then _stop unreadable "$_p" 'the link cannot be read'; return 1; fi
+  _enc "$_p"
+  _a=$_r
+  _enc "$_t"
+  _out hop "$1" "$_a" "$_r"
+  [ "$_inside" = 1 ] || _outer=${#_rest}
+  case $_t in /*) _cur='' ;; esac
+  _rest=$_t$_rest
+}
+
+_missing() { # nothing can be seen at _p
+  if ! [ -x "${_cur:-/}" ]; then
+    _stop unreadable "${_cur:-/}" 'permission denied: this folder may not be searched'
+  elif [ "$_inside" = 1 ]; then
+    _stop dangling "$_p" ''
+  else
+    _stop absent "$_p" ''
+  fi
+}
+
+_walk() { # key, absolute path -> _state _at _why _cur; one record for every link on the way
+  _rest=$2 _cur='' _hops=0 _seen=$_NL _outer=${#2}
+  _stop present '' ''
+  while [ "$_state" = present ]; do
+    while :; do case $_rest in /*) _rest=${_rest#/} ;; *) break ;; esac; done
+    [ -n "$_rest" ] || break
+    if [ ${#_rest} -gt "$_outer" ]; then _inside=1; else _inside=0; fi
+    case $_rest in
+      */*) _c=${_rest%%/*} _rest=/${_rest#*/} ;;
+      *) _c=$_rest _rest='' ;;
+    esac
+    case $_c in
+      .) continue ;;
+      ..) _cur=${_cur%/*}; continue ;;
+    esac
+    _p=$_cur/$_c
+    if [ -L "$_p" ]; then
+      _follow "$1" || :
+    elif ! [ -e "$_p" ]; then
+      _missing
+    elif [ -n "$_rest" ] && ! [ -d "$_p" ]; then
+      _missing
+      _why='it is not a folder'
+    else
+      _cur=$_p
+    fi
+  done
+  _cur=${_cur:-/}
+}
+
+_reading() { # read: a final that is there, and may be looked at, but not read
+  case $1 in
+    s) return 0 ;;
+    l) [ -d "$_cur" ] || return 0
+      [ -r "$_cur" ] && [ -x "$_cur" ] && return 0 ;;
+    *) ! [ -f "$_cur" ] || [ -r "$_cur" ] && return 0 ;;
+  esac
+  _stop unreadable "$_cur" 'permission denied: this user may not read it'
+}
+
+ask_path() { # key, read (s h w l e), limit, path, public names for e
+  case $4 in
+    '~') _q=$_HOME ;;
+    '~/'*) _q=${_HOME%/}/${4#'~/'} ;;
+    *) _q=$4 ;;
+  esac
+  _asked=$_q
+  _walk "$1" "$_asked"
+  _final=$_cur
+  if [ "$_state" = present ]; then _reading "$2"; else _final=''; fi
+  if [ -L "${_asked%/}" ]; then _a==1; else _a==0; fi
+  _enc "$_asked" && _b=$_r && _opt "$_final" && _c=$_r && _opt "$_at" && _d=$_r && _opt "$_why"
+  _out path "$1" "=$_state" "$_a" "$_b" "$_c" "$_d" "$_r"
+  [ -n "$_final" ] || return 0
+  _k=$((_k + 1))
+  [ "$_state" = present ] && _q=$2 || _q=s
+  eval "_f_$_k=\$_final _key_$_k=\$1 _rd_$_k=\$_q _lim_$_k=\$3 _pub_$_k=\" \${5-} \""
+  _list="$_list \"\$_f_$_k\""
+  [ $_k -lt 100 ] || answer_paths
+}
+
+# --- what lies at the end of the paths: asked of all of them at once ----------------------------
+
+_lines() { # text, expected number, name: sets NAME_1.. to the lines; 1 when the number differs
+  _q=$3 _m=$2
+  _ifs=$IFS IFS=$_NL
+  set -f
+  # shellcheck disable=SC2086
+  set -- $1
+  set +f
+  IFS=$_ifs
+  [ $# -eq "$_m" ] || return 1
+  _i=0
+  for _l do
+    _i=$((_i + 1))
+    eval "${_q}_$_i=\$_l"
+  done
+}
+
+_octal() { # "rwxr-sr-t" -> _r
+  _q=$1 _r=0
+  for _i in 256 128 64 32 16 8 4 2 1; do
+    _c=${_q%"${_q#?}"} _q=${_q#?}
+    case $_c in [rwxst]) _r=$((_r + _i)) ;; esac
+    case $_i$_c in
+      64[sS]) _r=$((_r + 2048)) ;;
+      8[sS]) _r=$((_r + 1024)) ;;
+      1[tT]) _r=$((_r + 512)) ;;
+    esac
+  done
+  _r=$((_r / 512))$((_r / 64 % 8))$((_r / 8 % 8))$((_r % 8))
+}
+
+_ls_line() { # file -> _r: mode uid size mtime owner, as ls and date tell
+  _mt=$(date -r "$1" +%s 2>/dev/null) || _mt=-
+  _ow=$(ls -ld "$1" 2>/dev/null) || return 1
+  _nu=$(ls -ldn "$1" 2>/dev/null) || return 1
+  set -f
+  # shellcheck disable=SC2086
+  set -- $_ow
+  _ow=$3
+  # shellcheck disable=SC2086
+  set -- $_nu
+  set +f
+  case $5 in *,) _sz=0 ;; *) _sz=$5 ;; esac
+  _octal "${1#?}"
+  _r="$_r $3 $_sz ${_mt:--} $_ow"
+}
+
+_stat() { # file names, quoted for eval
+  case $_family in
+    gnu) eval "stat -c '%a %u %s %Y %U' $1" 2>/dev/null ;;
+    bsd) eval "stat -f '%Mp%Lp %u %z %m %Su' $1" 2>/dev/null ;;
+  esac
+}
+
+_stat_family() {
+  [ -z "$_family" ] || return 0
+  for _family in gnu bsd; do
+    case $(_stat /) in [0-7]*\ 0\ *) return 0 ;; esac
+  done
+  _family=ls
+}
+
+_stat_all() { # -> _st_1.. ; empty where nothing could be told
+  [ -n "$_family" ] || _family=gnu _try=1
+  _r=$(_stat "$_list") && _lines "$_r" $_k _st && return 0
+  [ "${_try-}" != 1 ] || { _family='' _try=''; _stat_family; }
+  _r=$(_stat "$_list") && _lines "$_r" $_k _st && return 0
+  _j=0
+  while [ $_j -lt $_k ]; do
+    _j=$((_j + 1)) _r=''
+    if [ "$_family" = ls ]; then
+      eval "_ls_line \"\$_f_$_j\"" || _r=''
+    else
+      _r=$(_stat "\"\$_f_$_j\"")
+    fi
+    eval "_st_$_j=\$_r"
+  done
+}
+
+_stat_out() {
+  _stat_all
+  _j=0
+  while [ $_j -lt $_k ]; do
+    _j=$((_j + 1))
+    eval "_fi=\$_f_$_j _ke=\$_key_$_j _l=\$_st_$_j"
+    if [ -d "$_fi" ]; then _q=directory; elif [ -f "$_fi" ]; then _q=file; else _q=other; fi
+    _md=${_l%% *} _l=${_l#* } _ui=${_l%% *} _l=${_l#* } _sz=${_l%% *} _l=${_l#* }
+    _mt=${_l%% *} _ow=${_l#* }
+    eval "_size_$_j=\${_sz:-0} _kind_$_j=\$_q"
+    _opt "$_md" && _a=$_r && _opt "$_ui" && _b=$_r && _opt "$_sz" && _c=$_r
+    _opt "${_mt#-}" && _d=$_r && _opt "$_ow"
+    _out stat "$_ke" "=$_q" "$_a" "$_b" "$_c" "$_d" "$_r"
+  done
+}
+
+_note() { # key, state, text
+  _enc "$3"
+  _out note "$1" "=$2" "$_r"
+}
+
+_sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
+  _sl='' _sn=0 _j=0
+  while [ $_j -lt $_k ]; do
+    _j=$((_j + 1))
+    eval "_sum_$_j='' _ke=\$_key_$_j _ki=\$_kind_$_j\$_rd_$_j _sz=\$_size_$_j _lm=\$_lim_$_j"
+    case $_ki in filee | fileh | filew) ;; *) continue ;; esac
+    if [ "$_sz" -gt "$_lm" ]; then
+      _note "$_ke" present "larger than $_lm bytes: not read"
+      eval "_rd_$_j=t\$_rd_$_j"
+    elif [ "$_ki" != filee ]; then
+      _sn=$((_sn + 1)) _sl="$_sl \"\$_f_$_j\""
+      eval "_at_$_sn=$_j"
+    fi
+  done
+  [ $_sn -gt 0 ] || return 0
+  _hasher
+  [ "$_sha" != none ] || return 0
+  if _r=$(eval "_sha256$_sl" 2>/dev/null) && _lines "$_r" $_sn _ln; then
+    _j=0
+    while [ $_j -lt $_sn ]; do
+      _j=$((_j + 1))
+      eval "_hash_of \"\$_ln_$_j\"; _q=\$_at_$_j"
+      eval "_sum_$_q=\$_h"
+    done
+  fi
+}
+
+_content() { # number: the hash of one file, and its bytes when they are wanted
+  eval "_fi=\$_f_$1 _ke=\$_key_$1 _ki=\$_rd_$1 _h=\$_sum_$1"
+  if [ "$_sha" = none ]; then _note "$_ke" unsupported 'no tool for sha256 on this machine'; return 0; fi
+  [ -n "$_h" ] || _hash_of "$(_sha256 2>/dev/null <"$_fi")"
+  if [ -z "$_h" ]; then _note "$_ke" unreadable 'it could not be read'; return 0; fi
+  _out sum "$_ke" "=$_h"
+  [ "$_ki" = w ] || return 0
+  case $_KNOWN in *" $_h "*) return 0 ;; esac
+  _KNOWN="$_KNOWN$_h "
+  _n=$((_n + 1))
+  printf '%s' "@fleet$_TAB$_N$_TAB$_n${_TAB}data$_TAB=$_h$_TAB"
+  _packed 2>/dev/null <"$_fi"
+  printf '%s\n' "$_TAB."
+}
+
+_entry() { # key, path of the entry
+  _t='' _d==0
+  if [ -L "$2" ]; then
+    _c==link
+    _readlink "$2" || :
+    [ -e "$2" ] || _d==1
+  elif [ -d "$2" ]; then _c==directory
+  elif [ -f "$2" ]; then _c==file
+  else _c==other; fi
+  _enc "${2##*/}"
+  _a=$_r
+  _opt "$_t"
+  _out entry "$1" "$_c" "$_d" "$_a" "$_r"
+}
+
+_entries() { # key, folder
+  _m=0 _w=${2%/}
+  for _x in "$_w"/* "$_w"/.*; do
+    case ${_x##*/} in . | ..) continue ;; esac
+    [ -e "$_x" ] || [ -L "$_x" ] || continue
+    _m=$((_m + 1))
+    if [ $_m -gt 2000 ]; then _note "$1" present 'more than 2000 entries: the rest was not read'; break; fi
+    _entry "$1" "$_x"
+  done
+  _out entries "$1"
+}
+
+answer_paths() { # answer for all paths that were walked since the last time
+  [ $_k -gt 0 ] || return 0
+  _stat_out
+  _sums
+  _z=0
+  while [ $_z -lt $_k ]; do
+    _z=$((_z + 1))
+    eval "_fi=\$_f_$_z _ke=\$_key_$_z _ki=\$_kind_$_z\$_rd_$_z _pu=\$_pub_$_z"
+    case $_ki in
+      fileh | filew) _content $_z ;;
+      filee) _env "$_ke" "$_fi" "$_pu" ;;
+      filete) _out env "$_ke" =0 - =0 =1 ;;
+      directoryl) _entries "$_ke" "$_fi" ;;
+    esac
+  done
+  _k=0 _list=''
+}
