@@ -1,12 +1,13 @@
 """From descriptions to items: templates rendered, the controller's files read."""
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
 from fleet.errors import PlanError
 from fleet.facts.request import Read
-from fleet.installers.content import GIT_CRYPT, check_mode, written
+from fleet.installers.content import GIT_CRYPT, check_mode, references, written
 from fleet.installers.items import (
     BlockBody,
     Body,
@@ -111,6 +112,8 @@ def _item(r: Resolved, name: str, artifact: Artifact, maker: _Maker) -> Item:
 
 def _problem(artifact: Artifact, body: Body) -> tuple[str, str] | None:
     """Find what must not be shipped, whatever lies on the target."""
+    if isinstance(body, LinkBody) and not body.source:
+        return "it is not said what the link leads to", "set the variable its source is made of"
     contents: dict[str, bytes] = {}
     if isinstance(body, FileBody | BlockBody):
         source = (
@@ -132,9 +135,7 @@ def _body(artifact: Artifact, maker: _Maker) -> Body:
 
 
 @_body.register
-def _link(artifact: Link, maker: _Maker) -> Body:
-    if not artifact.source:
-        raise PlanError("the link's source is empty", where=maker.where)
+def _link(artifact: Link, _maker: _Maker) -> Body:
     return LinkBody(artifact.source)
 
 
@@ -176,6 +177,12 @@ def _merge(artifact: Merge, maker: _Maker) -> Body:
     values = maker.text(artifact.set)
     if not isinstance(values, dict) or not values:
         raise PlanError("it sets nothing", where=maker.where)
+    if references(written(json.dumps(values, ensure_ascii=False))):
+        raise PlanError(
+            "it would put a secret into a file that is read whole",
+            where=maker.where,
+            hint="name a variable of the environment there, as the program that reads it allows",
+        )
     return MergeBody(values)
 
 

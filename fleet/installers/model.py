@@ -259,6 +259,11 @@ class Plan(Part):
         return len(self.steps) + self.recover
 
     @property
+    def seconds(self) -> int:
+        """Return the longest that applying it may take: its programs' limits, and a minute."""
+        return 60 + sum(a.seconds for _, a in self.actions if isinstance(a, Run))
+
+    @property
     def mark(self) -> str:
         """Return what frames the answer to this plan's program; it cannot be guessed before."""
         return "@fleet-" + hashlib.sha256(f"{self.nonce}:{self.target}".encode()).hexdigest()[:16]

@@ -11,6 +11,7 @@ from fleet.installers import ledger as ledgers
 from fleet.installers.decision import Decision
 from fleet.installers.items import Item
 from fleet.installers.kinds import KINDS
+from fleet.installers.kinds.service import links
 from fleet.installers.ledger import Entry, Ledger, read_ledger
 from fleet.installers.model import Conflict, Plan, Run, Step
 from fleet.installers.removal import Removal, ledger_questions, take_away
@@ -260,6 +261,7 @@ def _gone(site: Site, folders: Iterable[str], entries: Sequence[Entry]) -> tuple
     """Return folders fleet made that nothing of fleet's is in any more, innermost first."""
     used = [entry.path for entry in entries]
     used += [entry.backup for entry in entries if entry.backup]
+    used += [link for entry in entries if entry.kind == "service" for link in links(entry)]
     if entries:
         used.append(site.absolute(ledgers.PATH))
     real = [posixpath.join(_real_parent(site, path), posixpath.basename(path)) for path in used]

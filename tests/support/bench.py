@@ -72,10 +72,10 @@ class Bench:
         return Target("box", Address(Scheme.LOCAL, str(self.home)))
 
     def connector(self) -> ShellConnector:
-        words = ["busybox", "sh"] if self.shell == "busybox" else [self.shell]
-        path = self.path or (busybox_path() if self.shell == "busybox" else None)
+        words = [shutil.which(self.shell) or self.shell]
+        path = self.path
         if self.shell == "busybox":
-            words = [shutil.which("busybox") or "busybox", "sh"]
+            words, path = [*words, "sh"], path or busybox_path()
         return ShellConnector(self.target, words, path)
 
     def look(self, asked: Iterable[PathQuestion]) -> Facts:

@@ -21,7 +21,8 @@ class LinkKind:
         """Ask for the link, and for what it is to lead to."""
         body = _body(item)
         yield PathQuestion(item.path, Read.HASH)
-        yield PathQuestion(body.source, Read.ENV if item.env else Read.HASH)
+        if body.source:
+            yield PathQuestion(body.source, Read.ENV if item.env else Read.HASH)
 
     def decide(self, item: Item, site: Site) -> Decision:
         """Make or renew the link, unless it would lead to nothing or to an encrypted file."""

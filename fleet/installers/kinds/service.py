@@ -14,6 +14,7 @@ from fleet.installers.site import Site
 
 SECONDS = 120
 MODE = 0o644
+LINK = "link-"
 
 _WANTED = re.compile(r"^(WantedBy|RequiredBy)\s*=\s*(.+)$", re.MULTILINE)
 _SUFFIX = {"WantedBy": "wants", "RequiredBy": "requires"}
@@ -54,7 +55,7 @@ class ServiceKind:
             kind="service",
             system=item.system,
             artifact=item.artifact,
-            about={"manager": body.manager, "unit": body.unit},
+            about={"manager": body.manager, "unit": body.unit, **_links(item, site)},
             when=site.facts.taken_at,
         )
         step = Step(
@@ -95,6 +96,17 @@ def _enabling(item: Item) -> tuple[str, ...]:
         for kind, targets in _WANTED.findall(text)
         for target in targets.split()
     )
+
+
+def _links(item: Item, site: Site) -> dict[str, str]:
+    """Return where enabling the unit makes its links, for the ledger."""
+    folders = enumerate(_enabling(item))
+    return {f"{LINK}{n}": f"{site.absolute(folder)}/{_body(item).unit}" for n, folder in folders}
+
+
+def links(entry: Entry) -> tuple[str, ...]:
+    """Return the links that enabling a unit made."""
+    return tuple(path for name, path in entry.about.items() if name.startswith(LINK))
 
 
 def _changed(body: ServiceBody, site: Site) -> str:

@@ -5,7 +5,7 @@ set -u
 LC_ALL=C
 export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
-N=0 held='' journal='' child='' guard='' refused='' err='' sum='' mode='' reached=0 bad='' over=''
+N=0 held='' journal='' child='' refused='' err='' sum='' mode='' reached=0 bad='' over=''
 
 # --- telling -------------------------------------------------------------------------------------
 
@@ -184,8 +184,12 @@ fail() {
 stop() {
   trap '' HUP INT TERM PIPE
   if [ -n "$child" ]; then
-    kill "$child" "$guard" 2>/dev/null
-    wait "$child" "$guard" 2>/dev/null
+    kill "$child" 2>/dev/null
+    (
+      sleep 3
+      kill -KILL "$child"
+    ) </dev/null >/dev/null 2>&1 3>&- &
+    wait "$child" 2>/dev/null
     child=''
   fi
   [ "$journal" = open ] || leave 4

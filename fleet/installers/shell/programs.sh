@@ -2,30 +2,30 @@
 
 # --- programs ------------------------------------------------------------------------------------
 
-# limit SECONDS WORDS: the program's pid is kept, so that a signal reaches it too.
+# limit SECONDS WORDS: the program's pid is kept, so that a signal reaches it too. The watcher is
+# told by a file that the program has ended: a shell can miss a signal on its way into `wait`.
 limit() {
-  limited=$1
+  limited=$1 watched=$STATE/journal/running
   shift
+  : >"$watched"
   "$@" </dev/null 3>&- &
   child=$!
   (
-    nap=''
-    trap '[ -z "$nap" ] || kill "$nap"; exit 0' TERM
-    sleep "$limited" &
-    nap=$!
-    wait "$nap"
-    kill -TERM "$child"
-    sleep 3 &
-    nap=$!
-    wait "$nap"
-    kill -KILL "$child"
+    waited=0
+    while [ -e "$watched" ]; do
+      sleep 1
+      waited=$((waited + 1))
+      if [ "$waited" -eq "$limited" ] && [ -e "$watched" ]; then
+        kill -TERM "$child"
+      elif [ "$waited" -eq $((limited + 3)) ] && [ -e "$watched" ]; then
+        kill -KILL "$child"
+      fi
+    done
   ) </dev/null >/dev/null 2>&1 3>&- &
-  guard=$!
   wait "$child"
   code=$?
+  rm -f "$watched"
   child=''
-  kill "$guard" 2>/dev/null
-  wait "$guard" 2>/dev/null
   return "$code"
 }
 
