@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 import shlex
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +107,26 @@ def test_the_kept_schemas_accept_what_fleet_writes(tmp_path: Path) -> None:
     jsonschema.validate(facts, kept("facts.json"))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(run, kept("facts.json"))
+
+
+def test_the_recorded_picture_says_what_the_recorded_text_says() -> None:
+    plain = (ROOT / "docs/report.txt").read_text("utf-8").splitlines()
+    drawn: dict[float, str] = {}
+    for node in ET.parse(ROOT / "docs/report.svg").iter():  # noqa: S314 - our own file
+        if (
+            node.tag.endswith("}text")
+            and "y" in node.attrib
+            and "title" not in node.get("class", "")
+        ):
+            y = float(node.attrib["y"])
+            drawn[y] = drawn.get(y, "") + (node.text or "")
+    pictured = ["".join(drawn[y].split()) for y in sorted(drawn)]
+    assert list(filter(None, pictured)) == ["".join(line.split()) for line in plain if line.strip()]
+    told = set(
+        re.findall(r"^\S+   ([a-z]+\.[a-z-]+)   (?:FAIL|WARN)", "\n".join(plain), re.MULTILINE)
+    )
+    assert told
+    assert told <= {gate.id for _, gate in load_catalogue().gates()}
 
 
 # --- links
