@@ -1,8 +1,8 @@
 """A container's files through the engine's archive API, for containers without a shell.
 
 The engine follows links in a path's parents inside the container's root and hands out the last
-component itself. For a path that loops it answers 500, and so it does below a file; both are told
-apart by its words, and a looping link is read from the archive of its folder.
+component itself. For a link that loops it answers 500 and says so; such a link is read from the
+archive of its folder.
 """
 
 import posixpath
@@ -173,7 +173,7 @@ def _refusal(response: "Response", container: str) -> str:
     said = one_line(response.content[:4096])
     if "no such container" in said.lower():
         raise Unreachable("the container is gone", stage="missing", where=container)
-    if response.status_code == _ABSENT or "not a directory" in said:
+    if response.status_code == _ABSENT:
         return ""
     return "too many links" if "too many links" in said else f"the engine cannot read it: {said}"
 
