@@ -53,6 +53,12 @@ class Bounded:
         """Return what was kept."""
         return bytes(self._held)
 
+    def drain(self) -> bytes:
+        """Return what was kept and let go of it, for bytes that are passed on."""
+        held = self.take()
+        self._held.clear()
+        return held
+
 
 def size_text(size: int) -> str:
     """Say a number of bytes the short way: ``64 MiB``, ``512 KiB``, ``17 bytes``."""

@@ -19,6 +19,7 @@ from fleet.connectors.container_inspect import (
     launch_variables,
     read_inspected,
 )
+from fleet.connectors.container_relay import Relay, relayed
 from fleet.connectors.container_tree import ArchiveTree
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.engine import Endpoint, client, endpoint, engine_faults
@@ -78,6 +79,7 @@ class ContainerConnector:
         self._max_bytes = max_bytes
         self._client: DockerClient | None = None
         self._at: Endpoint | None = None
+        self._relays: list[Relay] = []
 
     def collect(self, request: Request) -> Facts:
         """Answer the whole request with one exec; file by file where there is no shell.
@@ -123,21 +125,17 @@ class ContainerConnector:
             ) from None
 
     def open_tcp(self, host: str, port: int) -> socket.socket:
-        """Connect from the container's network, where it is this machine's own.
+        """Connect as a program in the container connects: its names, its network.
 
         Raises:
-            Unsupported: the container has a network of its own.
+            Unsupported: nothing in the container can connect.
             Unreachable: stage ``resolve``, ``connect`` or ``timeout``.
         """
         deadline = Deadline(self._timeout)
         opened = self._opened()
         where = f"{one_line(host)}:{port} from {self._target.name}"
         if opened.inspected.HostConfig.NetworkMode != "host" or not opened.at.local:
-            raise Unsupported(
-                "the container has a network of its own, which the engine's API does not lead into",
-                where=where,
-                hint="ask from the host, at the published port",
-            )
+            return self._relayed(opened, host, port, deadline, where)
         try:
             return socket.create_connection((host, port), deadline.left())
         except socket.gaierror as error:
@@ -148,8 +146,25 @@ class ContainerConnector:
             what = (error.strerror or "not connected").lower()
             raise Unreachable(what, stage="connect", where=where) from None
 
+    def _relayed(
+        self, opened: _Opened, host: str, port: int, deadline: Deadline, where: str
+    ) -> socket.socket:
+        try:
+            with engine_faults(opened.at, where=self._target.name):
+                relay = relayed(
+                    opened.client.api, opened.inspected.Id, host, port, deadline, where=where
+                )
+        except TimeoutError:
+            raise Unreachable("no answer", stage="timeout", where=where) from None
+        except ProbeError as error:
+            raise Unsupported(f"{_NO_SHELL} to connect with: {error.what}", where=where) from None
+        self._relays.append(relay)
+        return relay.socket
+
     def close(self) -> None:
         """Let go of the engine."""
+        while self._relays:
+            self._relays.pop().close()
         if self._client is not None:
             self._client.close()
             self._client = None

@@ -93,14 +93,19 @@ class Exec:
         """
         identity = self._api.exec_create(self._container, command, stdin=True)["Id"]
         with ExitStack() as open_now:
-            stream = self._started(identity, open_now)
+            stream = self._connection(identity, open_now)
             self._carry(stream, stdin, identity, deadline)
         ending = deadline.within(_ENDING)
         while (status := self._status(identity)) is None and not ending.passed:
             time.sleep(_NAP)  # its answer ends a moment before the engine knows its status
         return status
 
-    def _started(self, identity: str, open_now: ExitStack) -> socket.socket:
+    def started(self, command: list[str], open_now: ExitStack) -> socket.socket:
+        """Start a command and return the connection to it, framed; ``open_now`` closes it."""
+        identity = self._api.exec_create(self._container, command, stdin=True)["Id"]
+        return self._connection(identity, open_now)
+
+    def _connection(self, identity: str, open_now: ExitStack) -> socket.socket:
         """Start it, and return the connection as a socket of our own."""
         if self._api.base_url.startswith("https:"):
             given = cast("ssl.SSLSocket", self._api.exec_start(identity, socket=True))

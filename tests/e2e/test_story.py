@@ -232,8 +232,9 @@ def test_04_container_and_images_are_judged_by_content(fleet: Fleet) -> None:
     code, found = fleet.audit("devbox", "kind=image")
     assert code == 2
     assert {g: f for g, f in found["devbox"].items()
-            if f["required"] and f["verdict"] not in GOOD | {"not-checked"}} == {}  # fmt: skip
+            if f["required"] and f["verdict"] not in GOOD} == {}  # fmt: skip
     assert found["devbox"]["env.loaded"]["verdict"] == "pass"
+    assert found["devbox"]["flip.path"]["verdict"] == "pass"
     assert found["image-2026-08-10"]["bridge.feed"]["verdict"] == "fail"
     assert found["image-2026-08-12"]["bridge.feed"]["verdict"] == "pass"
     assert found["image-2026-08-12"]["bridge.stamp"]["verdict"] == "fail"
