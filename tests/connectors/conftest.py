@@ -1,3 +1,5 @@
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,3 +55,14 @@ def client(tmp_path: Path, ssh_keys: Path) -> Iterator[Client]:
     made = Client(tmp_path, ssh_keys / "good")
     yield made
     made.close()
+
+
+@pytest.fixture
+def no_thread_is_left() -> Iterator[None]:
+    """Whatever happened, no thread outlives its connector."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + 3
+    while left := set(threading.enumerate()) - before:
+        assert time.monotonic() < deadline, f"threads left running: {left}"
+        time.sleep(0.01)

@@ -17,6 +17,7 @@ from fleet.inventory.model import Become
 from fleet.secrets import Secret
 
 NOTHING = Secret("")
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 StartSshd = Callable[..., Sshd]
 
 
@@ -274,5 +275,5 @@ def test_a_sudo_that_refuses_is_told(client: Client, sudo: Path, installed: bool
 def test_a_user_name_is_quoted(client: Client, sudo: Path, tmp_path: Path) -> None:
     sudo.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
     sudo.chmod(0o755)
-    failure(client, "become", become=Become(f"x; : >{tmp_path}/owned"))
+    failure(client, "become", become=Become(f"x$(: >{tmp_path}/owned)"))
     assert not (tmp_path / "owned").exists()

@@ -1,6 +1,7 @@
 """Logging in: what ssh would offer, in its order, and never a prompt."""
 
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from support.sshd import Sshd, make_key
 from fleet.errors import Unreachable
 from fleet.secrets import Secret
 
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 StartSshd = Callable[..., Sshd]
 
 
@@ -26,8 +28,9 @@ class Agent:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        while not path.exists():
-            time.sleep(0.01)
+        with socket.socket(socket.AF_UNIX) as probe:
+            while probe.connect_ex(str(path)):
+                time.sleep(0.01)
 
     def add(self, key: Path) -> None:
         environment = {**os.environ, "SSH_AUTH_SOCK": str(self.path)}

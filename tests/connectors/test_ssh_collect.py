@@ -19,6 +19,7 @@ from fleet.facts.request import (
     Request,
 )
 
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 StartSshd = Callable[..., Sshd]
 NONCE = "collect-nonce"
 

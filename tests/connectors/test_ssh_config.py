@@ -97,11 +97,13 @@ def test_a_hop_brings_its_own_hops_and_later_ones_do_not(configured: Path) -> No
     """As ``ssh -J``: edge is reached its own way, inner through edge whatever it says."""
     configured.write_text(
         "Host palace\n ProxyJump edge,inner\nHost edge\n ProxyJump gate\n"
-        "Host inner\n ProxyJump palace\n ProxyCommand never\nHost gate\n ProxyCommand carry %h\n"
+        "Host inner\n ProxyJump palace\nHost gate\n ProxyCommand carry %h\n"
+        "Host other\n ProxyJump gate,last\nHost last\n ProxyCommand never\n"
     )
-    palace = ask(configured, "palace")
+    palace, other = ask(configured, "palace"), ask(configured, "other")
     assert [hop.alias for hop in palace.hops] == ["gate", "edge", "inner"]
     assert [hop.proxy_command for hop in palace.hops] == ["carry gate", None, None]
+    assert [hop.proxy_command for hop in other.hops] == ["carry gate", None]
 
 
 @pytest.mark.parametrize(

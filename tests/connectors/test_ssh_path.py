@@ -18,6 +18,7 @@ from support.sshd import Sshd, free_port
 from fleet.errors import Unreachable, Unsupported
 from fleet.secrets import Secret
 
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 StartSshd = Callable[..., Sshd]
 CARRY = """
 import os, select, socket, sys
@@ -32,16 +33,6 @@ while True:
         if not answer: break
         os.write(1, answer)
 """
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left() -> Iterator[None]:
-    before = set(threading.enumerate())
-    yield
-    deadline = time.monotonic() + 5
-    while left := set(threading.enumerate()) - before:
-        assert time.monotonic() < deadline, f"threads left running: {left}"
-        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")

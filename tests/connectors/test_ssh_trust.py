@@ -13,6 +13,7 @@ from fleet.connectors.known_hosts import fingerprint
 from fleet.errors import Unreachable
 from fleet.secrets import Secret
 
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 StartSshd = Callable[..., Sshd]
 
 
@@ -107,6 +108,14 @@ def test_a_name_without_port_serves_as_openssh_lets_it(client: Client, sshd: Ssh
     client.host("palace", sshd)
     client.know(sshd.known(name="127.0.0.1"))
     assert reach(client) == b"hello\n"
+
+
+def test_another_key_under_the_name_without_port_is_another_service(
+    client: Client, sshd: Sshd
+) -> None:
+    client.host("palace", sshd)
+    client.know(f"127.0.0.1 {public(make_key(client.folder / 'other'))}\n")
+    assert "the host key is not known" in refused(client).what
 
 
 def test_an_alias_stands_alone(client: Client, sshd: Sshd) -> None:
