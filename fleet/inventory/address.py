@@ -35,6 +35,7 @@ _TAGGED = (Scheme.OCI, Scheme.OCI_ARCHIVE, Scheme.DOCKER_ARCHIVE)
 _REFUSED_IN_NAMES = re.compile(r"[\s'\"`$;&<>|(){}*?!,#/%\\]")
 _REFUSED_IN_USERS = re.compile(r"[\s'\"`$;&<>|(){}*?!,#/:%]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_ZONE = re.compile(r"[A-Za-z0-9_.-]+")
 _CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]*")
 _PORT = re.compile(r"[0-9]{1,5}")
@@ -244,7 +245,8 @@ def _port(digits: str, place: Place | None) -> int:
 
 
 def _is_ipv6(text: str) -> bool:
-    if "/" in text or " " in text:
+    _, percent, zone = text.partition("%")
+    if percent and not _ZONE.fullmatch(zone):
         return False
     try:
         IPv6Address(text)

@@ -54,7 +54,7 @@ class Address:
     def __str__(self) -> str:
         if self.scheme is Scheme.SSH:
             host = f"[{self.name.replace('%', '%25')}]" if ":" in self.name else self.name
-            user = f"{self.user.replace('%', '%25')}@" if self.user else ""
+            user = f"{self.user}@" if self.user else ""
             return f"ssh://{user}{host}" + (f":{self.port}" if self.port else "")
         return f"{self.scheme}:{self.name}" + (f":{self.tag}" if self.tag else "")
 

@@ -17,7 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from fleet.errors import PlanError
 from fleet.inventory.model import SecretRef, Value
 
-LONGEST = 2**40
+LONGEST = 2**20
 
 # What an expression itself can make Python raise: a wrong type, a division by zero, ...
 FAULTS = (
@@ -46,15 +46,17 @@ class Sandbox(ImmutableSandboxedEnvironment):
         Raises:
             SecurityError: the result could be out of all proportion.
         """
-        if operator == "**" or _extent(left) * _extent(right) > LONGEST:
+        if operator == "**" or _repeated(left, right) > LONGEST:
             raise SecurityError(f"`{operator}` of such values is not allowed")
         return super().call_binop(context, operator, left, right)
 
 
-def _extent(value: object) -> int:
-    if isinstance(value, str | bytes | list | tuple):
-        return len(value)
-    return abs(value) if isinstance(value, int) else 1
+def _repeated(left: object, right: object) -> int:
+    """Return how long a repeated text or list would be; 0 where nothing is repeated."""
+    for what, times in ((left, right), (right, left)):
+        if isinstance(what, str | bytes | list | tuple) and isinstance(times, int):
+            return len(what) * times
+    return 0
 
 
 @lru_cache(maxsize=1)

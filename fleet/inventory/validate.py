@@ -8,7 +8,6 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from fleet.errors import Place
-from fleet.inventory.model import Value
 from fleet.inventory.nodes import ListNode, MapNode, Node
 from fleet.inventory.problems import Problems, did_you_mean, wrapped
 
@@ -29,24 +28,11 @@ _WANTED = {
 def validated(root: MapNode, problems: Problems, model: type[Part]) -> Part | None:
     """Check a mapping against a model; None when something is wrong, which is then noted."""
     try:
-        return model.model_validate(_document(root))
+        return model.model_validate(root.words())
     except ValidationError as error:
         for details in error.errors(include_url=False, include_input=False):
             _tell(root, details, problems, model)
         return None
-
-
-def _document(root: MapNode) -> Value:
-    """Return plain data: numbers are taken as written, except in variables."""
-    found: dict[str, Value] = {}
-    for key, pair in root.pairs.items():
-        if key == "vars":
-            found[key] = pair.value.data()
-        elif isinstance(pair.value, MapNode):
-            found[key] = _document(pair.value)
-        else:
-            found[key] = pair.value.words()
-    return found
 
 
 def _tell(root: Node, details: ErrorDetails, problems: Problems, base: type[BaseModel]) -> None:

@@ -125,6 +125,8 @@ def test_home_and_relative_paths(monkeypatch: pytest.MonkeyPatch) -> None:
         ("[::1", "brackets"),
         ("[host]:22", "brackets"),
         ("[::1]22", "brackets"),
+        ("::%]", "no IPv6 address"),
+        ("fe80::1%a b", "no IPv6 address"),
         ("a:b:c", "no IPv6 address"),
         ("me@c:d:e", "no IPv6 address"),
         ("x:y@c:d:e", "no address"),

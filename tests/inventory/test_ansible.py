@@ -114,6 +114,13 @@ def test_what_only_ansible_can_render_is_left_out_with_a_note(tmp_path: Path) ->
     assert any("`later` is left out" in note and "registered" in note for note in inventory.notes)
 
 
+def test_what_a_connection_needs_must_render_through_all_it_refers_to(tmp_path: Path) -> None:
+    ini = "a ansible_host='{{ x }}' x='{{ nope }}'\n"
+    write(tmp_path, {"hosts": ini})
+    with pytest.raises(InventoryError, match="undefined variable `nope` in `ansible_host`"):
+        load_inventory(tmp_path)
+
+
 def test_ini_is_accepted_as_it_is(tmp_path: Path) -> None:
     write(tmp_path, {"hosts": INI})
     inventory = load_inventory(tmp_path / "hosts")

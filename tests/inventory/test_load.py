@@ -162,6 +162,8 @@ def test_the_files_of_a_folder_are_one_inventory(tmp_path: Path) -> None:
         "notes.txt": "not: an inventory",
         "group_vars/web.yml": "x: 7\nz: '{{ x }}{{ y }}'\n",
         "host_vars/a/one.yml": "only: a\n",
+        "group_vars/.web.yml.swp": "x: 8",
+        "group_vars/web.yml~": "x: 9",
         "host_vars/nobody.yml": "x: 1\n",
         "sub/c.yml": "nonsense: true\n",
     }
@@ -214,7 +216,8 @@ groups: {web: {hosts: {h: }}}
         "{{ {}['a'] }}",
         "{{ 'a'.__class__ }}",
         "{{ 9 ** 9 ** 9 }}",
-        "{{ 'a' * 10000000 * 10000000 }}",
+        "{{ 'a' * 2000000 }}",
+        "{{ 2000000 * [1] }}",
         "{{ '(' is match('(') }}",
         "{{ 1 is nonsense }}",
         "{{ 1 | nonsense }}",
@@ -228,6 +231,17 @@ groups: {web: {hosts: {h: }}}
 def test_a_template_that_cannot_be_rendered_is_told(text: str, tmp_path: Path) -> None:
     with pytest.raises(InventoryError, match=r"fleet\.yml:1:8: "):
         loaded(tmp_path, f'vars: {{a: "{text}"}}\nhosts: {{h: }}\n')
+
+
+def test_variables_that_refer_far_are_refused(tmp_path: Path) -> None:
+    chain = "".join(f"  v{i}: '{{{{ v{i + 1} }}}}'\n" for i in range(60))
+    with pytest.raises(InventoryError, match="more than 40 other variables"):
+        loaded(tmp_path, f"vars:\n{chain}  v60: end\nhosts: {{h: }}\n")
+
+
+def test_unsafe_text_is_taken_as_it_stands(tmp_path: Path) -> None:
+    text = "vars: {a: !unsafe '{{ b }}'}\nhosts: {h: }\n"
+    assert only(loaded(tmp_path, text)).variables == {"a": "{{ b }}"}
 
 
 def test_addresses_are_rendered_and_paths_count_from_the_file(tmp_path: Path) -> None:
