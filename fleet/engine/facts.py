@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from fleet.connectors.base import Connector
 from fleet.engine.context import Context
@@ -13,7 +14,7 @@ from fleet.engine.pool import in_parallel
 from fleet.errors import FleetError, TargetError
 from fleet.facts.model import EndpointFact, Facts
 from fleet.facts.request import PathQuestion, Request
-from fleet.inventory.model import SecretRef, Target
+from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret
 from fleet.systems.ask import request_for
 from fleet.systems.resolve import Resolved, resolve
@@ -127,15 +128,36 @@ def ask_endpoints(
     ask = resolved.system.ask
     if not ask.endpoint:
         return ()
+    declared = resolved.variables.get(ask.endpoint)
     token = resolved.variables.get(ask.token) if ask.token else None
     secret = context.secrets.values.get(token) if isinstance(token, SecretRef) else None
     authority = resolved.variables.get("palace_ca")
     ca_file = authority if isinstance(authority, str) and authority else None
     return tuple(
-        _ask(url, place, secret, ca_file, connector)
+        _ask(url, place, secret if same_origin(url, declared) else None, ca_file, connector)
         for url in _urls(facts, resolved)
         for place in places or ask.places
     )
+
+
+def same_origin(url: str, declared: Value) -> bool:
+    """Tell whether a URL leads to the declared scheme, host and port.
+
+    A target may export any URL it likes: the declared token goes to the declared server only.
+    """
+    if not isinstance(declared, str):
+        return False
+    try:
+        one, other = urlsplit(url), urlsplit(declared)
+        ports = {"http": 80, "https": 443}
+        return (
+            one.scheme == other.scheme
+            and one.scheme in ports
+            and one.hostname == other.hostname
+            and (one.port or ports[one.scheme]) == (other.port or ports[one.scheme])
+        )
+    except ValueError:
+        return False
 
 
 def _urls(facts: Facts | None, resolved: Resolved) -> list[str]:

@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from pydantic import ValidationError
@@ -99,14 +100,23 @@ class Catalogue:
         """
         if gate.check is None:
             return None
-        module = import_module(f"{self.entries[system].package}.gates")
-        function = getattr(module, gate.check.replace("-", "_"), None)
+        function = getattr(self._gates(system), gate.check.replace("-", "_"), None)
         if not callable(function):
             raise CatalogueError(
                 f"gate {gate.id} names the check {gate.check!r}, which is not there",
-                where=f"{module.__name__}",
+                where=f"{self.entries[system].package}.gates",
             )
         return cast("Check", function)
+
+    def _gates(self, system: str) -> ModuleType | None:
+        """Return a system's ``gates.py``; None for a system that needs none."""
+        name = f"{self.entries[system].package}.gates"
+        try:
+            return import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name == name or name.startswith(f"{error.name}."):
+                return None
+            raise CatalogueError(f"it cannot be imported: {error}", where=name) from error
 
     def derivation(self, system: str) -> "Derivation | None":
         """Return how a system's variables are completed with what only the target knows.
@@ -114,7 +124,7 @@ class Catalogue:
         That is a pair in its ``gates.py``: ``derived(variables, facts)``, which returns further
         variables, and ``PROVISIONAL``, what stands in for them before there are facts.
         """
-        module = import_module(f"{self.entries[system].package}.gates")
+        module = self._gates(system)
         function = getattr(module, "derived", None)
         if not callable(function):
             return None

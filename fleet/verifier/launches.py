@@ -67,7 +67,7 @@ def over_launches(
     unseen = [unseen_launch(one) for one in launches if one.state != "ok"]
     unseen += [shown for line, shown in told if isinstance(line, Unseen)]
     if unseen:
-        return not_checked("not everything this asks about could be seen", *unseen)
+        return not_checked(f"not everything could be seen: {unseen[0]}", *unseen)
     return passed(good, ", ".join(one.launch for one in launches))
 
 

@@ -146,6 +146,9 @@ def test_why_there_is_no_answer_is_told() -> None:
     gate = flip(heard(None, status=401, trouble=Trouble.HTTP, detail="unauthorized"))
     assert gate.verdict is Verdict.FAIL
     assert "401" in gate.evidence[0]
+    assert gate.remedy == "give the client and the palace the same token"
+    refused = flip(heard(None, trouble=Trouble.REFUSED, detail="connection refused"))
+    assert refused.remedy == "start the palace, or open its port to the client"
 
 
 def test_what_could_not_be_asked_is_not_checked() -> None:

@@ -66,7 +66,7 @@ def _read(look: Look, fact: PathFact, dialect: Dialect, reading: Reading) -> Jud
     if wrong:
         return failed(f"does not give every declared variable, {told}", way(fact), *wrong)
     if unseen:
-        return not_checked("not every value could be compared", way(fact), *unseen)
+        return not_checked(f"not every value could be compared: {unseen[0]}", *unseen)
     count = len(look.resolved.exports)
     return passed(f"gives all {count} declared variables, {told}", way(fact))
 

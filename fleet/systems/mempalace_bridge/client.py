@@ -1,6 +1,7 @@
 """What the bridge finds when pi starts it: its environment, its helper, its pi, its palace."""
 
 import json
+from dataclasses import dataclass, field
 
 from packaging.version import InvalidVersion, Version
 
@@ -133,7 +134,9 @@ def events(look: Look) -> Judgement:
     for launch in look.launches():
         versions.update(_pi_versions(look, launch.commands.get("pi")))
     if not versions:
-        return not_checked("pi's version could not be read", *_pi_unseen(look))
+        unseen = _pi_unseen(look)
+        told = unseen[0] if unseen else "no way of launching pi is declared"
+        return not_checked(f"pi's version could not be read ({told})", *unseen)
     old = [f"{where} is pi {v}" for where, v in versions.items() if _parsed(v) < SETTLED]
     if old:
         return failed(f"this pi never fires agent_settled (it came with {SETTLED})", *old)
@@ -180,43 +183,76 @@ def flip_path(look: Look) -> Judgement:
     return _answered(look, remote)
 
 
+@dataclass(slots=True)
+class _Heard:
+    """What the clients' URLs brought, sorted by what it means."""
+
+    wrong: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    good: list[str] = field(default_factory=list)
+    remedies: list[str] = field(default_factory=list)
+
+
+#: What to do about a palace that does not answer a client, by what keeps it from it.
+_REMEDIES = {
+    Trouble.RESOLVE: "make the palace's host name known on the client",
+    Trouble.REFUSED: "start the palace, or open its port to the client",
+    Trouble.UNREACHABLE: "find what on the way keeps the client from the palace",
+    Trouble.TIMEOUT: "find out why the palace does not answer in time; its log says more",
+    Trouble.RESET: "look at the palace's log: it closed the connection",
+    Trouble.TLS: "give the client the certificate authority (NODE_EXTRA_CA_CERTS)",
+    Trouble.REDIRECT: "use the URL that it redirects to: a redirect drops the token",
+    Trouble.NOT_MCP: "point the URL at the palace's MCP endpoint, with /mcp",
+    Trouble.SILENT: "let the proxy pass event streams on unbuffered",
+}
+_STATUSES = {
+    401: "give the client and the palace the same token",
+    403: "let the palace accept this Host (MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS)",
+    404: "point the URL at the palace's MCP endpoint, with /mcp and no slash after it",
+    421: "let the palace accept this Host with its port",
+}
+
+
 def _answered(look: Look, launches: list[LaunchFact]) -> Judgement:
-    wrong: list[str] = []
-    unseen: list[str] = []
-    good: list[str] = []
+    heard = _Heard()
     for url in dict.fromkeys(text(one, URL) for one in launches):
-        heard = [e for e in look.endpoints(url) if e.place == "target"]
-        if not heard:
-            unseen.append(f"{url} was not asked from the target")
-        for endpoint in heard:
-            _told(look, endpoint, wrong, unseen, good)
-    if wrong:
-        return failed("does not reach the shared palace", *wrong)
-    if unseen:
-        return not_checked("the palace could not be asked as the client asks", *unseen)
-    return passed("reaches the shared palace", *good)
+        endpoints = [e for e in look.endpoints(url) if e.place == "target"]
+        if not endpoints:
+            heard.unseen.append(f"{url} was not asked from the target")
+        for endpoint in endpoints:
+            _sorted(look, endpoint, heard)
+    if heard.wrong:
+        remedy = heard.remedies[0] if heard.remedies else None
+        return failed("does not reach the shared palace", *heard.wrong, remedy=remedy)
+    if heard.unseen:
+        told = f"the palace could not be asked as the client asks: {heard.unseen[0]}"
+        return not_checked(told, *heard.unseen)
+    return passed("reaches the shared palace", *heard.good)
 
 
-def _told(
-    look: Look, endpoint: EndpointFact, wrong: list[str], unseen: list[str], good: list[str]
-) -> None:
+def _sorted(look: Look, endpoint: EndpointFact, heard: _Heard) -> None:
     answer = endpoint.answers.get("status") or endpoint.answers.get("initialize")
     if answer is None or answer.trouble is Trouble.UNSUPPORTED:
-        unseen.append(f"{endpoint.url}: {answer.detail if answer else 'not asked'}")
+        heard.unseen.append(f"{endpoint.url}: {answer.detail if answer else 'not asked'}")
     elif endpoint.palace is None:
         told = answer.trouble.value if answer.trouble else "no palace path in its answer"
         status = f" {answer.status}" if answer.status else ""
-        wrong.append(f"{endpoint.url}: {told}{status} {answer.detail}".rstrip())
+        heard.wrong.append(f"{endpoint.url}: {told}{status} {answer.detail}".rstrip())
+        remedy = _STATUSES.get(answer.status or 0)
+        if answer.trouble and not remedy:
+            remedy = _REMEDIES.get(answer.trouble)
+        if remedy:
+            heard.remedies.append(remedy)
     else:
-        _compare(look, endpoint.url, endpoint.palace, wrong, good)
+        _compare(look, endpoint.url, endpoint.palace, heard)
 
 
-def _compare(look: Look, url: str, palace: str, wrong: list[str], good: list[str]) -> None:
+def _compare(look: Look, url: str, palace: str, heard: _Heard) -> None:
     home = look.facts.platform.home
     declared = look.text("palace_path")
     if declared and not same_path(palace, declared, home=home):
-        wrong.append(f"{url} serves {palace}, declared is {declared}")
+        heard.wrong.append(f"{url} serves {palace}, declared is {declared}")
     elif not declared and palace_is_local(palace, home):
-        wrong.append(f"{url} serves {palace}, which is this machine's own default palace")
+        heard.wrong.append(f"{url} serves {palace}, which is this machine's own default palace")
     else:
-        good.append(f"{url} serves {palace}")
+        heard.good.append(f"{url} serves {palace}")
