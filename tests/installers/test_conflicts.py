@@ -7,7 +7,7 @@ import pytest
 from support.bench import SHELLS, Bench, snapshot
 from support.trees import CASES
 
-from fleet.installers.items import BlockBody, FileBody, Item, LinkBody
+from fleet.installers.items import BlockBody, FileBody, Item, LinkBody, TreeBody, TreeFile
 from fleet.installers.model import Content
 
 
@@ -210,6 +210,16 @@ def test_an_adopted_link_to_a_dotfile_comes_back(bench: Bench) -> None:
     assert not (bench.home / "f").is_symlink()
     bench.uninstall()
     assert bench.tree() == before
+
+
+def test_a_tree_in_conflict_does_not_take_its_folders_with_it(bench: Bench) -> None:
+    bench.write("t/b", "theirs")
+    tree = TreeBody((TreeFile("new/a", data=b"a"), TreeFile("b", data=b"b")))
+
+    made = bench.bring(Item("kit", "tree", "~/t", tree), file("~/t/new/c"))
+
+    assert [c.path for c in made.conflicts] == [f"{bench.home}/t/b"]
+    assert sorted(p.name for p in (bench.home / "t/new").iterdir()) == ["c"]
 
 
 # --- blocks in files that others own ---
