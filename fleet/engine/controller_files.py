@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fleet.data import shipped
 from fleet.errors import PlanError
+from fleet.installers.content import GIT_CRYPT
 from fleet.installers.items import TreeFile
 
 BUILT_IN = "builtin"
@@ -31,7 +32,7 @@ class LocalFiles:
         for folder in (own, built_in):
             path = folder / name
             if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
-                return _read(path).decode()
+                return _text(path)
         raise PlanError(f"there is no template {name!r}", hint=f"looked in {own} and {built_in}")
 
     def file(self, path: str) -> bytes:
@@ -69,6 +70,17 @@ def _files(folder: Path) -> Iterator[TreeFile]:
             elif path.is_file():
                 executable = path.stat().st_mode & stat.S_IXUSR
                 yield TreeFile(relative, 0o755 if executable else 0o644, _read(path))
+
+
+def _text(path: Path) -> str:
+    content = _read(path)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        locked = content.startswith(GIT_CRYPT)
+        what = "it is encrypted by git-crypt" if locked else "it is not UTF-8 text"
+        hint = "unlock it on the controller (git-crypt unlock)" if locked else ""
+        raise PlanError(what, where=str(path), hint=hint) from error
 
 
 def _read(path: Path) -> bytes:

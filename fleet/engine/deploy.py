@@ -8,6 +8,7 @@ import getpass
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from fleet.engine.await_palace import await_palace
 from fleet.engine.context import Context, narrowed
@@ -16,7 +17,7 @@ from fleet.engine.facts import Looked, gather
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions, DeployOptions
 from fleet.engine.pool import in_parallel
-from fleet.errors import FleetError
+from fleet.errors import ApplyError, FleetError
 from fleet.facts.model import Facts
 from fleet.facts.request import PathQuestion
 from fleet.installers.desired import desired
@@ -52,12 +53,15 @@ class TargetApplied:
     Attributes:
         changed: how many changes were made and stayed.
         trouble: why it was refused, or failed and was undone; None when it went well.
+        recovered: whether an earlier run that had been cut off was undone instead; what is
+            declared is not there yet, so plan and apply again.
     """
 
     target: Target
     changed: int = 0
     trouble: FleetError | None = None
     notes: tuple[str, ...] = ()
+    recovered: bool = False
 
     @property
     def ok(self) -> bool:
@@ -141,6 +145,46 @@ def apply(
     return tuple(in_parallel(carry_out, plans, options.jobs))
 
 
+Carried: TypeAlias = tuple[tuple[TargetPlan, ...], tuple[TargetApplied, ...]]
+Make: TypeAlias = Callable[[Sequence[Target]], Sequence[TargetPlan]]
+CarryOut: TypeAlias = Callable[[Sequence[TargetPlan]], Sequence[TargetApplied] | None]
+
+
+def deploy(targets: Sequence[Target], make: Make, carry_out: CarryOut) -> Carried | None:
+    """Plan and apply; where that only undid an earlier run, plan and apply once more.
+
+    Args:
+        targets: whom to deploy to.
+        make: plans for targets.
+        carry_out: applies plans that change something; None when somebody said no.
+    """
+    plans = tuple(make(targets))
+    applied = carry_out(plans)
+    if applied is None:
+        return None
+    cut = {a.target.name for a in applied if a.recovered}
+    if not cut:
+        return plans, tuple(applied)
+    again = {p.target.name: p for p in make([t for t in targets if t.name in cut])}
+    then = carry_out(tuple(again.values()))
+    if then is None:
+        return None
+    came = {a.target.name: _twice(a) if a.recovered else a for a in then}
+    return (
+        tuple(again.get(p.target.name, p) for p in plans),
+        tuple(came.get(a.target.name, a) for a in applied),
+    )
+
+
+def _twice(applied: TargetApplied) -> TargetApplied:
+    trouble = ApplyError(
+        "another run was cut off there meanwhile, and was undone",
+        where=applied.target.name,
+        hint="find out who else deploys to it, then run it again",
+    )
+    return replace(applied, trouble=trouble, recovered=False)
+
+
 def _hosts(targets: Sequence[Target]) -> tuple[Target, ...]:
     """Return the targets that can be deployed to: an image is rebuilt, not changed."""
     return tuple(t for t in targets if t.kind is not Kind.IMAGE)
@@ -215,7 +259,7 @@ def _apply(planned: TargetPlan, context: Context, options: DeployOptions) -> Tar
         return TargetApplied(target, trouble=planned.trouble)
     try:
         script, payload = program(made, holder=holder(), reveal=context.secrets.reveal)
-        connector = connect(target, timeout=options.timeout)
+        connector = connect(target, timeout=max(options.timeout, made.seconds))
         try:
             applied = read_outcome(
                 connector.apply(script, payload), made, hide=context.secrets.values.values()
@@ -229,7 +273,8 @@ def _apply(planned: TargetPlan, context: Context, options: DeployOptions) -> Tar
     except FleetError as error:
         return TargetApplied(target, trouble=error)
     changed = len(made.steps) if applied.committed else 0
-    return TargetApplied(target, changed, trouble, applied.notes)
+    recovered = trouble is None and not applied.committed
+    return TargetApplied(target, changed, trouble, applied.notes, recovered)
 
 
 def holder() -> str:

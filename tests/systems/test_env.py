@@ -108,6 +108,18 @@ def test_a_launch_that_lacks_something_fails_and_the_flip_follows(
     assert found["flip.path"].follows == "env.loaded"
 
 
+def test_what_the_file_has_wrong_is_told_by_the_file_only() -> None:
+    wrong = {**EXPORTS, "MEMPALACE_REMOTE_TOKEN": Secret("tok-EXAMPLE-2")}
+    file = GOOD.replace(b"EXAMPLE-1", b"EXAMPLE-2")
+    found = judged(World().env_file(FILE, file, public=PUBLIC).launch(variables=wrong))
+    assert found["env.file"].verdict is Verdict.FAIL
+    assert found["env.loaded"].follows == "env.file"
+    assert found["flip.path"].follows == "env.file"
+    # What the file has right and the launch lacks is the launch's own fault.
+    found = judged(World().env_file(FILE, file, public=PUBLIC).launch(variables={}))
+    assert found["env.loaded"].verdict is Verdict.FAIL
+
+
 def test_a_container_with_an_old_value_must_be_recreated() -> None:
     old = {**EXPORTS, "MEMPALACE_REMOTE_TOKEN": Secret("tok-EXAMPLE-old")}
     base = here()

@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 from fleet.facts.dotenv import Dialect, Reading, interpret
 from fleet.facts.model import LaunchFact, PathFact
 from fleet.inventory.model import Kind, SecretRef
-from fleet.verifier.exports import compare
+from fleet.verifier.exports import Difference, compare
 from fleet.verifier.launches import Unseen, over_launches, text, value
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
@@ -49,19 +49,10 @@ def file(look: Look) -> Judgement:
 
 
 def _read(look: Look, fact: PathFact, dialect: Dialect, reading: Reading) -> Judgement:
+    differences = _differences(look, reading)
     wrong = [str(problem) for problem in reading.problems if problem.fatal]
-    unseen: list[str] = []
-    for name, declared in look.resolved.exports.items():
-        entry = reading.entries.get(name)
-        if entry is None:
-            wrong.append(f"{name} is not in it")
-            continue
-        if entry.unknown:
-            unseen.append(f"{name}: {entry.unknown}")
-            continue
-        difference = compare(look, name, declared, entry.value)
-        if difference:
-            (unseen if difference.unseen else wrong).append(str(difference))
+    wrong += [str(d) for d in differences if not d.unseen]
+    unseen = [str(d) for d in differences if d.unseen]
     told = f"as {_READERS[dialect]} reads it"
     if wrong:
         return failed(f"does not give every declared variable, {told}", way(fact), *wrong)
@@ -69,6 +60,21 @@ def _read(look: Look, fact: PathFact, dialect: Dialect, reading: Reading) -> Jud
         return not_checked(f"not every value could be compared: {unseen[0]}", *unseen)
     count = len(look.resolved.exports)
     return passed(f"gives all {count} declared variables, {told}", way(fact))
+
+
+def _differences(look: Look, reading: Reading) -> list[Difference]:
+    """Compare what a reader gets from the file with what is declared."""
+    found: list[Difference] = []
+    for name, declared in look.resolved.exports.items():
+        entry = reading.entries.get(name)
+        if entry is None:
+            found.append(Difference(name, "is not in it"))
+        elif entry.unknown:
+            found.append(Difference(name, f"cannot be compared: {entry.unknown}", unseen=True))
+        else:
+            difference = compare(look, name, declared, entry.value)
+            found += [difference] if difference else []
+    return found
 
 
 _READERS = {
@@ -105,18 +111,42 @@ def loaded(look: Look) -> Judgement:
         good=f"exports all {len(exports)} declared variables",
         bad="pi is launched without the declared environment",
     )
-    if look.target.kind is Kind.CONTAINER and judgement.verdict is Verdict.FAIL:
+    if judgement.verdict is not Verdict.FAIL:
+        return judgement
+    if look.target.kind is Kind.CONTAINER:
         return _for_container(judgement, look)
-    return judgement
+    return follows_from("env.file") if _told_by_file(look) else judgement
 
 
 def _lacking(look: Look, launch: LaunchFact) -> list[str]:
-    told: list[str] = []
-    for name, declared in look.resolved.exports.items():
-        difference = compare(look, name, declared, value(launch, name))
-        if difference:
-            told.append(Unseen(str(difference)) if difference.unseen else str(difference))
-    return told
+    return [
+        Unseen(str(difference)) if difference.unseen else str(difference)
+        for difference in _exported_otherwise(look, launch)
+    ]
+
+
+def _exported_otherwise(look: Look, launch: LaunchFact) -> list[Difference]:
+    compared = (
+        compare(look, name, declared, value(launch, name))
+        for name, declared in look.resolved.exports.items()
+    )
+    return [difference for difference in compared if difference]
+
+
+def _told_by_file(look: Look) -> bool:
+    """Whether the file explains it all: each launch differs in nothing but what the file has wrong.
+
+    A file that is not there explains nothing: what it would give may come from elsewhere.
+    """
+    fact = look.artifact("file")
+    reader = look.text("env_reader")
+    if fact is None or fact.env is None or reader not in list(Dialect):
+        return False
+    differences = _differences(look, interpret(fact.env, Dialect(reader)))
+    in_file = {d.name for d in differences if not d.unseen}
+    seen = [launch for launch in look.launches() if launch.state == "ok"]
+    wrong = {d.name for launch in seen for d in _exported_otherwise(look, launch) if not d.unseen}
+    return bool(wrong) and wrong <= in_file
 
 
 def _for_container(judgement: Judgement, look: Look) -> Judgement:
