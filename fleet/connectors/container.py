@@ -25,11 +25,11 @@ from fleet.connectors.deadline import Deadline
 from fleet.connectors.engine import Endpoint, client, endpoint, engine_faults
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable, Unsupported
-from fleet.facts.account import Account, home_of, owners_of
-from fleet.facts.compile import CONTAINER, probe_script
+from fleet.facts.account import Account, home_of, owners_of, passwd_of
+from fleet.facts.compile import probe_script
 from fleet.facts.model import Facts, ImageFact, LaunchFact, Platform
-from fleet.facts.request import TEXT_LIMIT, Request
-from fleet.facts.tree import SEARCH, TreeReader, Unreadable, resolve
+from fleet.facts.request import CONTAINER, Request
+from fleet.facts.tree import SEARCH, TreeReader
 from fleet.inventory.model import Target
 from fleet.secrets import Secret
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 _NO_SHELL = "the container has no shell"
 _NOT_RUN = (126, 127)
 _NO_PROGRAM = re.compile("executable file not found|no such file or directory")
-_PASSWD = "/etc/passwd"  # noqa: S105 # a path
 
 
 class NoShell(Exception):
@@ -262,7 +261,7 @@ class ContainerConnector:
             deadline=deadline,
         )
         config = opened.inspected.Config
-        passwd = _passwd(tree)
+        passwd = passwd_of(tree)
         account = home_of(config.User, config.environment(), passwd)
         reader = TreeReader(tree, request.nonce, account.home, owners_of(passwd), request.known)
         paths = reader.paths(request.paths)
@@ -344,12 +343,3 @@ def _launches(
             ),
         )
     return launches
-
-
-def _passwd(tree: ArchiveTree) -> str:
-    walk = resolve(tree, _PASSWD)
-    try:
-        content = tree.read(walk.final, TEXT_LIMIT) if walk.final else b""
-    except Unreadable:
-        content = b""
-    return content.decode("utf-8", "backslashreplace")

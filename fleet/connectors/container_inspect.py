@@ -7,10 +7,10 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from fleet.connectors.oci.documents import Configuration, Document, Strings, Texts, malformed
 from fleet.errors import ProbeError
-from fleet.facts.compile import CONTAINER, PUBLIC_FLAGS, SECRET_FLAGS
+from fleet.facts.compile import PUBLIC_FLAGS, SECRET_FLAGS
 from fleet.facts.environment import env_value
 from fleet.facts.model import ContainerFact, EnvValue, ImageFact, Publication
-from fleet.facts.request import Request
+from fleet.facts.request import CONTAINER, Request
 from fleet.verifier.image_config import shown_labels
 
 SERVICE = "com.docker.compose.service"

@@ -9,11 +9,12 @@ import posixpath
 import tarfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Literal, cast
+from typing import IO, TYPE_CHECKING, cast
 from urllib.parse import quote
 
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.engine import Endpoint, engine_faults, engine_url
+from fleet.connectors.oci.tar import node_of
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable
 from fleet.facts.tree import Node, Unreadable
@@ -80,7 +81,7 @@ class ArchiveTree:
         with self._opened(path) as (archive, why):
             member = archive.next() if archive else None
         if member is not None:
-            return _node(member)
+            return node_of(member)
         if "too many links" not in why:
             if why:
                 raise Unreadable(path, why)
@@ -104,7 +105,7 @@ class ArchiveTree:
                     continue
                 names.append(relative)
                 if not member.islnk():  # a second name of a file before it, told without its size
-                    self._nodes[posixpath.join(path, relative)] = _node(member)
+                    self._nodes[posixpath.join(path, relative)] = node_of(member)
         self._names[path] = names
 
     @contextmanager
@@ -183,23 +184,3 @@ def _relative(name: str, folder: str) -> str:
     name = name.strip("/")
     own = posixpath.basename(folder)
     return name if not own else name.removeprefix(own).lstrip("/")
-
-
-def _node(member: tarfile.TarInfo) -> Node:
-    return Node(
-        kind=_kind(member),
-        mode=member.mode & 0o7777,
-        uid=member.uid,
-        gid=member.gid,
-        size=member.size,
-        mtime=int(member.mtime),
-        target=member.linkname if member.issym() else "",
-    )
-
-
-def _kind(member: tarfile.TarInfo) -> Literal["file", "directory", "link", "other"]:
-    if member.isdir():
-        return "directory"
-    if member.issym():
-        return "link"
-    return "file" if member.isreg() else "other"

@@ -24,14 +24,13 @@ from fleet.errors import TargetError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of, passwd_of, usual_home
 from fleet.facts.environment import env_value
 from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
-from fleet.facts.request import LaunchQuestion, Request
+from fleet.facts.request import CONTAINER, LaunchQuestion, Request
 from fleet.facts.tree import SEARCH, Tree, TreeReader
 from fleet.inventory.model import Scheme, Target
 from fleet.secrets import Secret
 from fleet.verifier.image_config import shown_labels
 
 MAX_BYTES = 32 * 1024**3
-CONTAINER = "container"
 NOT_RUNNING = "the image is not running"
 
 

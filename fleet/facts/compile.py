@@ -13,6 +13,7 @@ from importlib.resources import files
 
 from fleet.errors import UsageError
 from fleet.facts.request import (
+    CONTAINER,
     TEXT_LIMIT,
     CommandQuestion,
     ContainerQuestion,
@@ -24,7 +25,6 @@ from fleet.facts.request import (
 )
 
 ANSWER = "fleet.answer/1"
-CONTAINER = "container"
 PUBLIC_FLAGS = ("--host", "--port", "--palace")
 SECRET_FLAGS = ("--token",)
 

@@ -9,6 +9,8 @@ from enum import StrEnum
 
 KIBI = 1024
 TEXT_LIMIT = 512 * KIBI
+#: The launch that is no shell: the environment that a container's entry point gets.
+CONTAINER = "container"
 
 
 class Read(StrEnum):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from fleet.facts.request import (
+    CONTAINER,
     CommandQuestion,
     ContainerQuestion,
     LaunchQuestion,
@@ -59,7 +60,7 @@ def launches_of(target: Target) -> tuple[str, ...]:
     """Return the ways pi is launched on a target: those declared, or a container's own."""
     if target.launches or target.kind is Kind.HOST:
         return target.launches
-    return ("container",)
+    return (CONTAINER,)
 
 
 def _exported(resolved: Sequence[Resolved]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -14,9 +14,9 @@ where it does not:
 import posixpath
 import tarfile
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from fleet.connectors.oci.streams import Damaged
+from fleet.connectors.oci.tar import node_of
 from fleet.connectors.text import one_line
 from fleet.facts.tree import MAX_HOPS, Node
 
@@ -106,18 +106,9 @@ class Diff:
         return self.root
 
     def _item(self, member: tarfile.TarInfo) -> Item:
-        kind = _kind(member)
-        node = Node(
-            kind=kind,
-            mode=member.mode & 0o7777,
-            uid=member.uid,
-            gid=member.gid,
-            size=member.size if kind == "file" else 0,
-            mtime=_seconds(member.mtime),
-            target=member.linkname if kind == "link" else "",
-        )
-        item = Item(node, children={} if kind == "directory" else None)
-        if kind == "file":
+        node = node_of(member)
+        item = Item(node, children={} if node.kind == "directory" else None)
+        if node.kind == "file":
             item.layer, item.offset = self._number, member.offset_data
             item.sparse = _stored(member)
         return item
@@ -231,21 +222,6 @@ def _parts(name: str) -> list[str]:
     return [part for part in clean.split("/") if part]
 
 
-def _kind(member: tarfile.TarInfo) -> Literal["file", "directory", "link", "other"]:
-    if member.isdir():
-        return "directory"
-    if member.issym():
-        return "link"
-    return "file" if member.isreg() else "other"
-
-
 def _stored(member: tarfile.TarInfo) -> Sparse | None:
     stretches: list[tuple[int, int]] | None = getattr(member, "sparse", None)
     return tuple(stretches) if stretches is not None else None
-
-
-def _seconds(mtime: float) -> int:
-    try:
-        return int(mtime)
-    except (ValueError, OverflowError):  # a PAX header may say inf or nan
-        return 0

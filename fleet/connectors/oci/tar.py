@@ -7,10 +7,11 @@ because tarfile takes garbage in the middle of an archive for its end.
 import io
 import tarfile
 from collections.abc import Iterator
-from typing import IO, Protocol, cast
+from typing import IO, Literal, Protocol, cast
 
 from fleet.connectors.oci.streams import Damaged
 from fleet.connectors.text import one_line
+from fleet.facts.tree import Node
 
 MAX_MEMBERS = 1_000_000
 MAX_NAME = 4096
@@ -63,6 +64,35 @@ def members(source: Seekable, *, marked: bool = True) -> Iterator[tarfile.TarInf
         if max(len(member.name), len(member.linkname)) > MAX_NAME:
             raise Damaged(f"a member's name is longer than {MAX_NAME}: {one_line(member.name, 60)}")
         yield member
+
+
+def node_of(member: tarfile.TarInfo) -> Node:
+    """Return what a member's header says of the thing at its path; a hard link is "other"."""
+    kind = _kind(member)
+    return Node(
+        kind=kind,
+        mode=member.mode & 0o7777,
+        uid=member.uid,
+        gid=member.gid,
+        size=member.size if kind == "file" else 0,
+        mtime=_seconds(member.mtime),
+        target=member.linkname if kind == "link" else "",
+    )
+
+
+def _kind(member: tarfile.TarInfo) -> Literal["file", "directory", "link", "other"]:
+    if member.isdir():
+        return "directory"
+    if member.issym():
+        return "link"
+    return "file" if member.isreg() else "other"
+
+
+def _seconds(mtime: float) -> int:
+    try:
+        return int(mtime)
+    except (ValueError, OverflowError):  # a PAX header may say inf or nan
+        return 0
 
 
 class _Headers:
