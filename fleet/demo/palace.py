@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,20 +71,35 @@ def _run(command: list[str]) -> None:
 
 
 @contextmanager
-def serving(program: Path, home: Path, log: Path) -> Iterator[Palace]:
+def serving(
+    program: Path,
+    home: Path,
+    log: Path,
+    *,
+    token: Secret | None = None,
+    more: Mapping[str, str] | None = None,
+) -> Iterator[Palace]:
     """Serve a palace on loopback until the block ends.
+
+    Args:
+        program: a ``mempalace``.
+        home: where it keeps everything; made where it is not there.
+        log: what it prints goes there.
+        token: what it demands; by default a new one.
+        more: further variables of its environment.
 
     Raises:
         FleetError: it did not come up; the message names its log.
     """
     path, port = home / "palace", _free_port()
-    path.mkdir(parents=True)
-    token = Secret(secrets.token_urlsafe(24))
+    path.mkdir(parents=True, exist_ok=True)
+    token = token or Secret(secrets.token_urlsafe(24))
     environment = {
         "PATH": os.environ.get("PATH", ""),
         "HOME": str(home),
         "MEMPALACE_MCP_HTTP_TOKEN": token.reveal(),
         "MEMPALACE_MCP_IDLE_HOURS": "0",
+        **(more or {}),
     }
     with log.open("wb") as stream:
         process = subprocess.Popen(

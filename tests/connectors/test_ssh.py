@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from support.client import Client
-from support.sshd import Sshd, free_port
+from support.loopback import free_port
+from support.sshd import Sshd
 
 from fleet.errors import ProbeError, TargetError, Unreachable
 from fleet.inventory.model import Become

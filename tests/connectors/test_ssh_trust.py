@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from support.client import Client
-from support.sshd import Sshd, free_port, make_key, public
+from support.loopback import free_port
+from support.sshd import Sshd, make_key, public
 
 from fleet.connectors.known_hosts import fingerprint
 from fleet.errors import Unreachable

@@ -1,6 +1,5 @@
 """Connections that begin inside a container, by whatever is there to make them."""
 
-import http.server
 import shutil
 import socket
 import tarfile
@@ -12,6 +11,7 @@ from pathlib import Path
 import docker
 import pytest
 from docker.models.containers import Container
+from support.http import LoopbackServer, Reply
 from support.rig import BASE, LABEL, PALACE, docker0
 from support.tools import pi_tool
 
@@ -23,25 +23,10 @@ from fleet.inventory.model import Target
 BODY = b"x" * 300_000
 
 
-class Page(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(BODY)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base names it
-        pass
-
-
 @pytest.fixture(scope="module")
 def server(images: None) -> Iterator[tuple[str, int]]:
-    made = http.server.ThreadingHTTPServer((docker0(), 0), Page)
-    thread = threading.Thread(target=made.serve_forever)
-    thread.start()
-    yield docker0(), made.server_port
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with LoopbackServer(lambda _: Reply(body=BODY), address=docker0()) as made:
+        yield made.address, made.port
 
 
 def started(engine: docker.DockerClient, image: str, name: str) -> Container:
@@ -88,7 +73,7 @@ def test_bytes_go_both_ways_and_nothing_is_lost(
     one = connector(container)
     for _ in range(3):
         answer = fetched(one.open_tcp(*server))
-        assert answer.startswith(b"HTTP/1.0 200")
+        assert answer.startswith(b"HTTP/1.1 200")
         assert answer.partition(b"\r\n\r\n")[2] == BODY
     one.close()
     one.close()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from support.homes import CANARY, VARIABLE, Homes
-from support.palace import free_port
+from support.loopback import free_port
 
 
 @pytest.fixture

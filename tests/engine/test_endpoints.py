@@ -1,11 +1,10 @@
 """Where the palace's token goes: to the declared server, and to no other."""
 
-import http.server
-import threading
 from collections.abc import Iterator
 
 import pytest
 from support.homes import CANARY, Homes
+from support.http import LoopbackServer, Reply
 
 from fleet.engine.facts import same_origin
 
@@ -39,40 +38,19 @@ def test_another_server_is_another_server(url: str) -> None:
     assert not same_origin(DECLARED, None)
 
 
-class Listener(http.server.BaseHTTPRequestHandler):
-    heard: tuple[str, ...] = ()
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("content-length", "0")))
-        type(self).heard += (str(self.headers.get("authorization")),)
-        self.send_error(401)
-
-    def do_GET(self) -> None:
-        type(self).heard += (str(self.headers.get("authorization")),)
-        self.send_error(404)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base names it
-        pass
-
-
 @pytest.fixture
-def listener() -> Iterator[str]:
-    Listener.heard = ()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Listener)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/mcp"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def listener() -> Iterator[LoopbackServer]:
+    """A server of somebody else's that hopes for a token."""
+    with LoopbackServer(lambda _: Reply(status=401)) as server:
+        yield server
 
 
 def test_a_target_cannot_fetch_the_token_by_exporting_its_own_url(
-    homes: Homes, listener: str
+    homes: Homes, listener: LoopbackServer
 ) -> None:
     homes.run("provision", "--yes", "--limit", "one")
     with (homes.home("one") / ".profile").open("a") as stream:
-        stream.write(f"export MEMPALACE_REMOTE_URL={listener}\n")
+        stream.write(f"export MEMPALACE_REMOTE_URL={listener.url}/mcp\n")
     homes.audit("--limit", "one")
-    assert Listener.heard
-    assert not [header for header in Listener.heard if CANARY in header]
+    assert listener.requests
+    assert not [r for r in listener.requests if CANARY in f"{r.headers}{r.body!r}"]

@@ -4,9 +4,9 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from support.palace import serve
 from support.tools import mempalace_tool
 
+from fleet.demo.palace import serving
 from fleet.facts.model import EndpointFact, Trouble
 from fleet.probes.mcp import ask_palace
 from fleet.secrets import Secret
@@ -27,7 +27,8 @@ def ask(url: str, token: str | None) -> EndpointFact:
 
 
 def test_a_new_palace_answers_and_is_not_usable_yet(bin_dir: Path, tmp_path: Path) -> None:
-    with serve(bin_dir, tmp_path, TOKEN) as served:
+    program, log = bin_dir / "mempalace", tmp_path / "log"
+    with serving(program, tmp_path, log, token=Secret(TOKEN)) as served:
         fact = ask(served.url, TOKEN)
         wrong, none = ask(served.url, "tok-EXAMPLE-no"), ask(served.url, None)
     assert {n: a.status for n, a in fact.answers.items()} == {
@@ -43,11 +44,11 @@ def test_a_new_palace_answers_and_is_not_usable_yet(bin_dir: Path, tmp_path: Pat
     assert fact.server == "mempalace"
     assert fact.version.startswith("3.")
     assert "mempalace_status" in fact.tools
-    assert fact.palace == str(served.palace)
+    assert fact.palace == str(served.path)
     assert (fact.usable, fact.trouble) == (False, "Chroma database missing")
     for refused in (wrong, none):
         assert refused.answers["initialize"].status == 401
         assert refused.answers["initialize"].trouble is Trouble.HTTP
         assert refused.palace is None
-    key = hashlib.sha256(str(served.palace).encode()).hexdigest()[:24]
+    key = hashlib.sha256(str(served.path).encode()).hexdigest()[:24]
     assert not (tmp_path / ".mempalace" / "server" / key / "token").exists()

@@ -8,9 +8,10 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from typing import Self
+
+from support.loopback import LOOPBACK, ThreadedServer
 
 Json = dict[str, object]
 
@@ -47,12 +48,11 @@ class Reply:
         return cls(body=json.dumps(value).encode(), headers=dict(more))
 
 
-class LoopbackServer:
-    """Serve `answer` on a free loopback port while the `with` block runs."""
+class LoopbackServer(ThreadedServer):
+    """Serve `answer` on a free port while the `with` block runs."""
 
-    def __init__(self, answer: Callable[[Request], Reply]) -> None:
+    def __init__(self, answer: Callable[[Request], Reply], *, address: str = LOOPBACK) -> None:
         self.requests: list[Request] = []
-        self._stopping = threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -66,7 +66,7 @@ class LoopbackServer:
                 got = Request(self.command, self.path, headers, self.rfile.read(size))
                 outer.requests.append(got)
                 reply = answer(got)
-                if reply.hold and outer._stopping.wait(reply.hold):
+                if reply.hold and outer.stopping.wait(reply.hold):
                     self.close_connection = True
                     return
                 self.send_response(reply.status)
@@ -79,39 +79,12 @@ class LoopbackServer:
 
             do_GET = do_POST = do_DELETE = _serve  # noqa: N815 - http.server's names
 
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request: object, client_address: object) -> None:
-                """A client that hangs up is part of some tests."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    @property
-    def port(self) -> int:
-        """The loopback port."""
-        return int(self._server.server_address[1])
+        super().__init__(Handler, address=address)
 
     @property
     def url(self) -> str:
         """The base address, without a trailing slash."""
-        return f"http://127.0.0.1:{self.port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stopping.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        return self.origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,13 @@ from __future__ import annotations
 import datetime as dt
 import ipaddress
 import json
-import ssl
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
+
+from support.loopback import ThreadedServer
 
 Rule = dict[str, Any]
 
@@ -69,7 +68,7 @@ class Heard:
         return all(checks[name](want) for name, want in conditions.items())
 
 
-class ScriptedMcpServer:
+class ScriptedMcpServer(ThreadedServer):
     """Serve a behaviour on a free loopback port while the ``with`` block runs.
 
     Attributes:
@@ -81,27 +80,12 @@ class ScriptedMcpServer:
         self.heard: list[Heard] = []
         self.connections = 0
         self.rules = list(rules)
-        self.stopping = threading.Event()
         outer = self
 
         class Handler(_Handler):
             owner = outer
 
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request: object, client_address: object) -> None:
-                """A client that hangs up is part of the tests."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        if tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*tls)
-            self._server.socket = context.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.scheme = "https" if tls else "http"
+        super().__init__(Handler, tls=tls)
 
     @classmethod
     def from_file(cls, path: Path, *, tls: tuple[Path, Path] | None = None) -> Self:
@@ -109,34 +93,14 @@ class ScriptedMcpServer:
         return cls(json.loads(path.read_text())["rules"], tls=tls)
 
     @property
-    def port(self) -> int:
-        """The loopback port."""
-        return int(self._server.server_address[1])
-
-    @property
     def url(self) -> str:
         """The MCP endpoint."""
-        return f"{self.scheme}://127.0.0.1:{self.port}/mcp"
+        return f"{self.origin}/mcp"
 
     @property
     def asked(self) -> list[str]:
         """What was asked, in order: a path for GET, the JSON-RPC method for POST."""
         return [h.rpc or h.path for h in self.heard]
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stopping.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

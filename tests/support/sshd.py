@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.loopback import free_port
+
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 USER = pwd.getpwuid(os.getuid()).pw_name
 
@@ -24,13 +26,6 @@ def make_key(path: Path, *, kind: str = "ed25519", passphrase: str = "") -> Path
 def public(path: Path) -> str:
     """Return ``type base64`` of a key's public half."""
     return " ".join(Path(f"{path}.pub").read_text().split()[:2])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass

@@ -17,9 +17,12 @@ from support.http import (
     Reply,
     ToolCall,
 )
-from support.palace import free_port, serve
+from support.loopback import free_port
 from support.pi import BRIDGE, HELPER, Ended, PiHome, declared_tools, said_to_model
 from support.tools import ToolUnavailableError, pi_tool
+
+from fleet.demo.palace import serving
+from fleet.secrets import Secret
 
 pytestmark = pytest.mark.network
 
@@ -161,7 +164,11 @@ def test_a_real_served_palace_over_http(
 ) -> None:
     event: Json = {"type": "task.request", "stream": "project/x", "room": "delegation"}
     script: list[str | list[ToolCall]] = [[ToolCall("mempalace_event_append", event)]]
-    with serve(mempalace_bin, tmp_path / "host", TOKEN) as palace, FakeModel(script) as model:
+    program, home = mempalace_bin / "mempalace", tmp_path / "host"
+    with (
+        serving(program, home, tmp_path / "log", token=Secret(TOKEN)) as palace,
+        FakeModel(script) as model,
+    ):
         env = {
             "MEMPALACE_REMOTE_URL": palace.url,
             "MEMPALACE_REMOTE_TOKEN": TOKEN,
@@ -171,7 +178,7 @@ def test_a_real_served_palace_over_http(
     tools = declared_tools(model.bodies[0])
     assert (ended.returncode, ended.stderr) == (0, "")
     assert tools["mempalace_diary_read"] == {"agent_name", "last_n", "wing"}
-    assert f'"palace": "{palace.palace}"' in said_to_model(model.bodies[0])
+    assert f'"palace": "{palace.path}"' in said_to_model(model.bodies[0])
     assert '"from_agent": "pi@laptop"' in said_to_model(model.bodies[1])
     assert not (no_local_palace / "started").exists()
     assert TOKEN not in ended.stdout + json.dumps(model.bodies)
