@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,12 +14,14 @@ from fleet.cli.output import deliver, view
 from fleet.cli.progress import watching
 from fleet.errors import UsageError
 from fleet.reports.plan import (
+    PENDING,
     applied_text,
     conclude_applied,
     conclude_plans,
     plans_json,
     plans_text,
 )
+from fleet.reports.text import printable
 
 if TYPE_CHECKING:
     from fleet.engine.context import Context
@@ -42,6 +44,19 @@ def planned(
         UsageError: none of the targets can be deployed to.
     """
     context, targets = chosen(engine, options)
+    plans = _plans(engine, context, targets, options, removal=removal, probe=probe)
+    return context, targets, plans
+
+
+def _plans(
+    engine: Engine,
+    context: "Context",
+    targets: "Sequence[Target]",
+    options: Options,
+    *,
+    removal: bool,
+    probe: bool,
+) -> "tuple[TargetPlan, ...]":
     make = engine.uninstall if removal else engine.plan
     with watching(len(targets), options) as observer:
         plans = make(targets, context, replace(options.deploy(), probe=probe), observer)
@@ -50,7 +65,41 @@ def planned(
             "none of these targets can be deployed to",
             hint="an image is rebuilt, not changed; `fleet audit` looks into it",
         )
-    return context, targets, plans
+    return plans
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """What deploying came to; ``applied`` is None where somebody was asked and said no."""
+
+    context: "Context"
+    targets: "tuple[Target, ...]"
+    plans: "tuple[TargetPlan, ...]"
+    applied: "tuple[TargetApplied, ...] | None"
+
+
+def deployed(
+    engine: Engine, options: Options, *, removal: bool = False, probe: bool = False
+) -> Deployed:
+    """Plan, show, ask and apply, for deploying or for removing.
+
+    Where that only undid an earlier run that had been cut off, all of it is done once more.
+
+    Raises:
+        UsageError: none of the targets can be deployed to, or nobody is there to answer.
+    """
+    from fleet.engine.deploy import brought  # noqa: PLC0415 - lazy
+
+    context, targets = chosen(engine, options)
+
+    def make(some: "Sequence[Target]") -> "Sequence[TargetPlan]":
+        return _plans(engine, context, some, options, removal=removal, probe=probe)
+
+    def carry(plans: "Sequence[TargetPlan]") -> "Sequence[TargetApplied] | None":
+        return carry_out(engine, context, plans, options)
+
+    plans, applied = brought(targets, make, carry)
+    return Deployed(context, targets, plans, applied)
 
 
 def show(plans: "Sequence[TargetPlan]", options: Options) -> int:
@@ -81,7 +130,12 @@ def carry_out(
         click.echo("nothing was changed", err=True)
         return None
     with watching(len(work), options) as observer:
-        return engine.apply(work, context, options.deploy(), observer)
+        applied = engine.apply(work, context, options.deploy(), observer)
+    for one in applied:
+        if one.recovered:
+            told = f"{printable(one.target.name)}: the earlier run was undone; planning again"
+            click.echo(told, err=options.format == "json")
+    return applied
 
 
 def show_plans(plans: "Sequence[TargetPlan]", options: Options) -> None:
@@ -92,10 +146,11 @@ def show_plans(plans: "Sequence[TargetPlan]", options: Options) -> None:
     click.echo(text, err=aside, color=True)
 
 
-def finish(
-    plans: "Sequence[TargetPlan]", applied: "Sequence[TargetApplied]", options: Options
-) -> int:
+def finish(done: Deployed, options: Options) -> int:
     """Tell what applying came to, and return the exit code."""
+    plans, applied = done.plans, done.applied
+    if applied is None:
+        return PENDING
     conclusion = conclude_applied(plans, applied)
     if options.format == "json":
         deliver(plans_json(plans, applied), options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.cli.chosen import known_names
-from fleet.cli.deploying import agreed, carry_out, planned, show_plans
+from fleet.cli.deploying import agreed, deployed, show_plans
 from fleet.cli.engine import Engine
 from fleet.cli.options import Options
 from fleet.cli.output import report, view
@@ -28,16 +28,17 @@ def directly(engine: Engine, options: Options) -> int:
 
     What the audit finds decides the exit code; changes that were not made do too.
     """
-    context, targets, plans = planned(engine, options, probe=True)
-    applied = carry_out(engine, context, plans, options)
-    if applied is None:
+    done = deployed(engine, options, probe=True)
+    if done.applied is None:
         return FAILED
-    changed = conclude_applied(plans, applied)
-    if applied:
-        text = applied_text(applied, view(options))
+    changed = conclude_applied(done.plans, done.applied)
+    if done.applied:
+        text = applied_text(done.applied, view(options))
         click.echo(text, err=options.format == "json")
-    with watching(len(targets), options) as observer:
-        run = engine.audit(targets, context, options.audit(), observer, "provision", plans)
+    with watching(len(done.targets), options) as observer:
+        run = engine.audit(
+            done.targets, done.context, options.audit(), observer, "provision", done.plans
+        )
     judged = report(run, options)
     if _worst(changed.code, judged) == judged:
         return judged

@@ -145,12 +145,13 @@ def apply(
     return tuple(in_parallel(carry_out, plans, options.jobs))
 
 
-Carried: TypeAlias = tuple[tuple[TargetPlan, ...], tuple[TargetApplied, ...]]
 Make: TypeAlias = Callable[[Sequence[Target]], Sequence[TargetPlan]]
 CarryOut: TypeAlias = Callable[[Sequence[TargetPlan]], Sequence[TargetApplied] | None]
 
 
-def deploy(targets: Sequence[Target], make: Make, carry_out: CarryOut) -> Carried | None:
+def brought(
+    targets: Sequence[Target], make: Make, carry_out: CarryOut
+) -> tuple[tuple[TargetPlan, ...], tuple[TargetApplied, ...] | None]:
     """Plan and apply; where that only undid an earlier run, plan and apply once more.
 
     Args:
@@ -160,20 +161,16 @@ def deploy(targets: Sequence[Target], make: Make, carry_out: CarryOut) -> Carrie
     """
     plans = tuple(make(targets))
     applied = carry_out(plans)
-    if applied is None:
-        return None
-    cut = {a.target.name for a in applied if a.recovered}
-    if not cut:
-        return plans, tuple(applied)
+    cut = {a.target.name for a in applied or () if a.recovered}
+    if applied is None or not cut:
+        return plans, None if applied is None else tuple(applied)
     again = {p.target.name: p for p in make([t for t in targets if t.name in cut])}
+    plans = tuple(again.get(p.target.name, p) for p in plans)
     then = carry_out(tuple(again.values()))
     if then is None:
-        return None
+        return plans, None
     came = {a.target.name: _twice(a) if a.recovered else a for a in then}
-    return (
-        tuple(again.get(p.target.name, p) for p in plans),
-        tuple(came.get(a.target.name, a) for a in applied),
-    )
+    return plans, tuple(came.get(a.target.name, replace(a, recovered=False)) for a in applied)
 
 
 def _twice(applied: TargetApplied) -> TargetApplied:

@@ -7,7 +7,15 @@ from pathlib import Path
 from fleet.data import shipped
 from fleet.engine.audit import audit
 from fleet.engine.context import Context, narrowed
-from fleet.engine.deploy import TargetApplied, TargetPlan, apply, looks, plan, plan_uninstall
+from fleet.engine.deploy import (
+    TargetApplied,
+    TargetPlan,
+    apply,
+    brought,
+    looks,
+    plan,
+    plan_uninstall,
+)
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions, DeployOptions
 from fleet.errors import InventoryError, Place
@@ -152,10 +160,7 @@ def _carried_out(play: Play, batch: tuple[Target, ...], stage: _Stage, observer:
     plans: tuple[TargetPlan, ...] = ()
     applied: tuple[TargetApplied, ...] = ()
     if play.state != "observed":
-        make = plan if play.state == "present" else plan_uninstall
-        plans = make(batch, stage.context, stage.deploy, observer)
-        work = [p for p in plans if p.plan is not None and p.plan.changes]
-        applied = apply(work, stage.context, stage.deploy, observer)
+        plans, applied = _deployed(play, batch, stage, observer)
     seen: Run | None = None
     if play.verify and play.state != "absent":
         seen = audit(
@@ -164,6 +169,22 @@ def _carried_out(play: Play, batch: tuple[Target, ...], stage: _Stage, observer:
     failed = _failed(plans, applied, seen)
     names = tuple(t.name for t in batch)
     return Batch(play.name, names, plans, applied, seen, tuple(n for n in names if n in failed))
+
+
+def _deployed(
+    play: Play, batch: tuple[Target, ...], stage: _Stage, observer: Observer
+) -> tuple[tuple[TargetPlan, ...], tuple[TargetApplied, ...]]:
+    planner = plan if play.state == "present" else plan_uninstall
+
+    def make(targets: Sequence[Target]) -> tuple[TargetPlan, ...]:
+        return planner(targets, stage.context, stage.deploy, observer)
+
+    def carry_out(plans: Sequence[TargetPlan]) -> tuple[TargetApplied, ...]:
+        work = [p for p in plans if p.plan is not None and p.plan.changes]
+        return apply(work, stage.context, stage.deploy, observer)
+
+    plans, applied = brought(batch, make, carry_out)
+    return plans, applied or ()
 
 
 def _failed(

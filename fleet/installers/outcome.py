@@ -81,7 +81,8 @@ class Applied:
 
     def error(self, target: str) -> ApplyError | None:
         """Return what went wrong as an error; None where nothing did."""
-        if self.committed or (self.recovered and not self.failure):
+        trouble = self.failure or self.refused or self.cut or self.undone is False
+        if self.committed or (self.recovered and not trouble):
             return None
         return ApplyError(self._what(), where=target, hint=self._hint())
 

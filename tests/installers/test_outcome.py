@@ -68,6 +68,19 @@ def test_what_could_not_be_undone_is_said_with_the_way_on() -> None:
     assert applied.notes == ("kit.file (/home/me/f): could not be undone",)
 
 
+@pytest.mark.parametrize(
+    "frames",
+    [
+        ("recovering", "stuck-at 1", "stuck", "end 4"),
+        ("cleaned", "changed 1", "refused changed", "end 3"),
+        ("recovering",),
+    ],
+)
+def test_a_recovery_that_did_not_come_to_its_end_is_no_success(frames: tuple[str, ...]) -> None:
+    assert answer("recovering", "undone", "end 0").error("box") is None
+    assert answer(*frames).error("box") is not None
+
+
 def test_a_busy_target_raises_with_its_holder() -> None:
     with pytest.raises(TargetBusy, match="ann@desk since then") as caught:
         answer("busy ann@desk since then, process 1 on box", "end 5")

@@ -35,6 +35,7 @@ class TargetApplied:
     changed: int
     trouble: FleetError | None = None
     notes: tuple[str, ...] = ()
+    recovered: bool = False
 
 
 def target(name: str, systems: tuple[str, ...] = ("mempalace-bridge",)) -> Target:

@@ -14,8 +14,6 @@ def apply(engine: Engine, options: Options) -> int:
 
     A target whose apply fails is put back as it was. `fleet provision` verifies too.
     """
-    from fleet.cli.deploying import carry_out, finish, planned  # noqa: PLC0415 - lazy
+    from fleet.cli.deploying import deployed, finish  # noqa: PLC0415 - lazy
 
-    context, _, plans = planned(engine, options)
-    applied = carry_out(engine, context, plans, options)
-    return 2 if applied is None else finish(plans, applied, options)
+    return finish(deployed(engine, options), options)

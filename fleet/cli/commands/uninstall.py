@@ -14,8 +14,6 @@ def uninstall(engine: Engine, options: Options) -> int:
 
     Only what the target's ledger owns and nobody has edited since. What was adopted is put back.
     """
-    from fleet.cli.deploying import carry_out, finish, planned  # noqa: PLC0415 - lazy
+    from fleet.cli.deploying import deployed, finish  # noqa: PLC0415 - lazy
 
-    context, _, plans = planned(engine, options, removal=True)
-    applied = carry_out(engine, context, plans, options)
-    return 2 if applied is None else finish(plans, applied, options)
+    return finish(deployed(engine, options, removal=True), options)
