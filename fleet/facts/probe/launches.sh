@@ -2,13 +2,12 @@
 
 # --- ways of launching: what they export ----------------------------------------------------
 
-_REPORT='printf "\n@%s [\n" "$FLEET_NONCE"
-for fleet_n in $FLEET_NAMES; do
-  eval "[ -n \"\${$fleet_n+x}\" ]" || continue
-  eval "fleet_v=\$$fleet_n"
-  printf "@%s %s\n%s\n" "$FLEET_NONCE" "$fleet_n" "$fleet_v"
-done
-printf "@%s ]\n" "$FLEET_NONCE"'
+# Stands in the launch's own words, not in its environment, which a launch may clear; so there is
+# no single quote in it, and no line break.
+_REPORT='printf "\n@%s [\n" $fleet_nonce; for fleet_n in $fleet_names; do '
+_REPORT=$_REPORT'eval "[ -n \"\${$fleet_n+x}\" ]" || continue; eval "fleet_v=\$$fleet_n"; '
+_REPORT=$_REPORT'printf "@%s %s\n%s\n" $fleet_nonce "$fleet_n" "$fleet_v"; done; '
+_REPORT=$_REPORT'printf "@%s ]\n" $fleet_nonce'
 
 _original() { # give back the environment the probe was started with
   PATH=$_P0
@@ -75,20 +74,17 @@ _run() { # command...: what it reports between its marks -> _ans, its status -> 
 
 ask_launch() { # key, public names, secret names, shell words...
   _ke=$1 _pu=$2 _se=$3 _lp='' _lok=0
+  _lr="fleet_nonce=$_N fleet_names=\"PATH $_pu $_se\"; $_REPORT"
   shift 3
   if [ $# -gt 0 ]; then
     PATH=$_P0 command -v "$1" >/dev/null 2>&1 ||
       { _enc "there is no $1 here"; _out launch "$_ke" =missing "$_r"; return 0; }
-    # shellcheck disable=SC2016
-    set -- "$@" 'exec /bin/sh -c "$FLEET_REPORT"'
+    set -- "$@" "exec /bin/sh -c '$_lr'"
   else
-    set -- /bin/sh -c "$_REPORT"
+    set -- /bin/sh -c "$_lr"
   fi
   _find_timeout
-  FLEET_REPORT=$_REPORT FLEET_NONCE=$_N FLEET_NAMES="PATH $_pu $_se"
-  export FLEET_REPORT FLEET_NONCE FLEET_NAMES
   _run "$@"
-  unset FLEET_REPORT FLEET_NONCE FLEET_NAMES
   case $_ans in
     *"$_NL@$_N ]"*)
       _lok=1
