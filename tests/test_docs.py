@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 from support import documents
 from support.documents import Block, Page
+from support.places import ROOT
 
 from fleet.cli.main import cli
 from fleet.inventory.known import Known
@@ -24,7 +25,6 @@ from fleet.inventory.yaml import load as load_yaml
 from fleet.systems.catalogue import load_catalogue
 from fleet.systems.model import System
 
-ROOT = documents.ROOT
 PAGES = documents.pages()
 # YAML in the pages that is neither an inventory, a playbook nor a system.
 FRAGMENTS = {

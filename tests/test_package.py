@@ -12,12 +12,12 @@ from typing import Any, get_args
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from support.places import ROOT
 
 import fleet
 from fleet import data
 from fleet.errors import FleetError
 
-ROOT = Path(__file__).resolve().parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Parts of what is declared, whose errors and types it passes on: bounds are its to set.
 COMES_WITH = {"httpcore": "httpx", "requests": "docker", "pydantic-core": "pydantic"}

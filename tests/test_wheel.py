@@ -12,10 +12,10 @@ import pytest
 from packaging.metadata import Metadata
 from packaging.version import Version
 from support import documents
+from support.places import ROOT
 
 from fleet import __version__
 
-ROOT = documents.ROOT
 ROOMS = ("templates", "playbooks", "inventory", "toolkit")
 SECONDS = 300
 EXECUTABLE = 0o100

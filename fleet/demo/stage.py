@@ -80,21 +80,8 @@ class Stage:
         newest = (self.toolkit / BRIDGE).read_bytes()
         bake(self.images / "2026-08-25.tar", newest, date="2026-08-25")
         for name in ("laptop", "desktop", "vault"):
-            self._furnish(name)
-
-    def _furnish(self, name: str) -> None:
-        """Make a home with pi in it, by its manifest only, and a file that nobody may touch."""
-        home = self.home(name)
-        package = home / ".local/lib/node_modules/@earendil-works/pi-coding-agent"
-        (package / "dist").mkdir(parents=True)
-        manifest = {"name": "@earendil-works/pi-coding-agent", "version": "1.6.0"}
-        (package / "package.json").write_text(json.dumps(manifest))
-        (package / "dist/cli.js").write_text("#!/usr/bin/env node\n")
-        (package / "dist/cli.js").chmod(0o755)
-        (home / ".local/bin").mkdir()
-        (home / ".local/bin/pi").symlink_to(os.path.relpath(package / "dist/cli.js",
-                                                            home / ".local/bin"))  # fmt: skip
-        (home / "notes.txt").write_text("not fleet's\n")
+            furnish(self.home(name))
+            (self.home(name) / "notes.txt").write_text("not fleet's\n")
 
     def flip_by_half(self, palace: Palace) -> None:
         """Set up ``desktop`` by hand, as one does: everything is there, and no shell reads it."""
@@ -122,6 +109,19 @@ class Stage:
             port=palace.port, images=self.images,
         )  # fmt: skip
         self.inventory.write_text(text.replace('.tar"}', f'.tar"{IMAGE_KEYS}'))
+
+
+def furnish(home: Path) -> None:
+    """Make a home with pi in it, by its manifest only: gates read that, and run nothing."""
+    package = home / ".local/lib/node_modules/@earendil-works/pi-coding-agent"
+    (package / "dist").mkdir(parents=True)
+    manifest = {"name": "@earendil-works/pi-coding-agent", "version": "1.6.0"}
+    (package / "package.json").write_text(json.dumps(manifest))
+    program, programs = package / "dist/cli.js", home / ".local/bin"
+    program.write_text("#!/usr/bin/env node\n")
+    program.chmod(0o755)
+    programs.mkdir()
+    (programs / "pi").symlink_to(os.path.relpath(program, programs))
 
 
 def snapshot(folder: Path) -> dict[str, str]:

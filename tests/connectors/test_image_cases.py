@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.trees import CASES, asking, image
+from support.places import CASES
+from support.trees import asking, image
 
 from fleet.connectors.image import ImageConnector
 from fleet.demo.layout import BakedImage, Member, layer, write_archive

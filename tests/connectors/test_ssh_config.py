@@ -6,12 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.places import CASES
 
 from fleet.connectors.ssh_config import SshSettings, resolve
 from fleet.errors import Unreachable
 from fleet.inventory.model import Address, Scheme
 
-CASES = Path(__file__).parent.parent / "cases"
 HOME = pwd.getpwuid(os.getuid()).pw_dir
 
 

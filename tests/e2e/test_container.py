@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.containers import Engine, Root, base, engine_answers
+from support.places import CASES
 
 from fleet.connectors.container import ContainerConnector
 from fleet.errors import ProbeError, Unreachable, Unsupported
@@ -30,7 +31,6 @@ pytestmark = [
     pytest.mark.skipif(not engine_answers(), reason="needs a Docker engine and busybox"),
 ]
 
-CASES = Path(__file__).parent.parent / "cases"
 NONCE = "e2e-nonce"
 NOTHING = Secret("")
 SECRET = "tok-EXAMPLE-container"

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from support.trees import CASES, DictTree
+from support.places import CASES
+from support.trees import DictTree
 
 from fleet.facts.account import home_of, owners_of, usual_home
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.probing import CASES, NONCE
+from support.places import CASES
+from support.probing import NONCE
 
 from fleet.facts.dotenv import SPANS, Dialect, Reading, interpret
 from fleet.facts.envfile import read_env_file

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.probing import CASES, NONCE, Shell
+from support.places import CASES
+from support.probing import NONCE, Shell
 
 from fleet.facts.envfile import assignment, read_env_file
 from fleet.facts.model import EnvFile, EnvLine

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.probing import CASES, NOBODY, NONCE, Shell, answer, need_root
+from support.places import CASES
+from support.probing import NOBODY, NONCE, Shell, answer, need_root
 
 from fleet.facts.compile import probe_script
 from fleet.facts.model import ContainerFact, EnvValue, Facts, Listener, ProcessFact, Publication

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.bench import SHELLS, Bench, snapshot
-from support.trees import CASES
+from support.places import CASES
 
 from fleet.installers.items import BlockBody, FileBody, Item, LinkBody, TreeBody, TreeFile
 from fleet.installers.model import Content

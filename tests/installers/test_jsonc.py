@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.bench import SHELLS, Bench
-from support.trees import CASES
+from support.places import CASES
 
 from fleet.installers.items import Item, MergeBody
 from fleet.installers.jsonc import applied, canonical, merge, remove

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.bench import SHELLS, Bench, Files
-from support.trees import CASES
+from support.places import CASES, ROOT
 
 from fleet.errors import PlanError, SecretError
 from fleet.installers.content import filled, masked, written
@@ -22,7 +22,6 @@ from fleet.systems.resolve import resolve
 
 CANARY = 'tok-EXAMPLE-c4n4ry $`\\"#;&%s*'
 TOKEN = SecretRef("env", "TOKEN")
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(params=SHELLS)

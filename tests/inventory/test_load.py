@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.places import ROOT
 
 from fleet.errors import InventoryError, Place
 from fleet.inventory.inventory import Inventory
@@ -14,8 +15,6 @@ from fleet.inventory.load import load_inventory, read_overrides
 from fleet.inventory.model import Address, Become, Kind, Scheme, SecretRef, Target
 from fleet.inventory.problems import InventoryProblems
 from fleet.systems.catalogue import load_catalogue
-
-ROOT = Path(__file__).parents[2]
 
 SKETCH = """\
 # inventory/fleet.yml

@@ -7,12 +7,13 @@ file ``expected``.
 from pathlib import Path
 
 import pytest
+from support.places import CASES
 
 from fleet.errors import InventoryError
 from fleet.inventory.known import Known
 from fleet.inventory.load import load_inventory
 
-CASES = Path(__file__).parents[1] / "cases" / "inventory"
+FOLDER = CASES / "inventory"
 KNOWN = Known(
     capabilities={
         "env": (),
@@ -24,13 +25,13 @@ KNOWN = Known(
 )
 
 
-@pytest.mark.parametrize("case", sorted(p.name for p in CASES.iterdir()))
+@pytest.mark.parametrize("case", sorted(p.name for p in FOLDER.iterdir()))
 def test_a_wrong_inventory_is_told(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(CASES / case)
+    monkeypatch.chdir(FOLDER / case)
     with pytest.raises(InventoryError) as caught:
         load_inventory(Path(), known=KNOWN)
     assert str(caught.value) == Path("expected").read_text("utf-8").rstrip("\n")
 
 
 def test_there_are_cases() -> None:
-    assert len(list(CASES.iterdir())) > 40
+    assert len(list(FOLDER.iterdir())) > 40

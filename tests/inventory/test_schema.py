@@ -1,16 +1,14 @@
 """The JSON Schema says what the loader does."""
 
-from pathlib import Path
-
 import jsonschema
 import pytest
+from support.places import CASES, ROOT
 
 from fleet.inventory.schema import inventory_schema
 from fleet.inventory.starter import starter
 from fleet.inventory.yaml import load
 
-CASES = Path(__file__).parents[1] / "cases" / "inventory"
-ROOT = Path(__file__).parents[2]
+FOLDER = CASES / "inventory"
 
 
 def valid(data: object) -> bool:
@@ -40,4 +38,4 @@ def test_it_takes_what_the_loader_takes() -> None:
     ],
 )
 def test_it_refuses_what_the_loader_refuses(case: str) -> None:
-    assert not valid(load((CASES / case / "fleet.yml").read_text("utf-8"), "f.yml"))
+    assert not valid(load((FOLDER / case / "fleet.yml").read_text("utf-8"), "f.yml"))

@@ -2,20 +2,18 @@
 
 import json
 import pickle
-from pathlib import Path
 
 import pytest
 import yaml as pyyaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.places import CASES
 
 from fleet.errors import InventoryError, Place
 from fleet.inventory import yaml
 from fleet.inventory.model import SecretRef
 from fleet.inventory.nodes import MapNode, ScalarNode
 from fleet.inventory.yaml import MAX_BYTES, MAX_DEPTH, MAX_NODES, load, parse
-
-CASES = Path(__file__).parents[1] / "cases"
 
 
 @pytest.mark.parametrize(

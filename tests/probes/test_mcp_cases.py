@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from support.mcp_server import ScriptedMcpServer, self_signed
+from support.places import CASES
 
 from fleet.facts.model import EndpointFact, Trouble
 from fleet.probes.mcp import DEADLINE_SECONDS, ask_palace
 from fleet.secrets import Secret
 
-CASES = Path(__file__).resolve().parents[1] / "cases"
 TOKEN = Secret("tok-EXAMPLE-good")
 
 

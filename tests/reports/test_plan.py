@@ -2,11 +2,11 @@
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 from support import planned
+from support.places import CASES
 
 from fleet.errors import PlanError
 from fleet.reports.plan import (
@@ -18,11 +18,11 @@ from fleet.reports.plan import (
 )
 from fleet.reports.view import Detail, View
 
-CASES = Path(__file__).parents[1] / "cases" / "reports"
+FOLDER = CASES / "reports"
 
 
 def golden(name: str, text: str) -> None:
-    file = CASES / f"{name}.txt"
+    file = FOLDER / f"{name}.txt"
     if os.environ.get("FLEET_WRITE_GOLDEN"):
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")

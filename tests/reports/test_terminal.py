@@ -5,16 +5,16 @@
 
 import os
 import re
-from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 from support.crafted import craft
+from support.places import CASES
 
 from fleet.reports.terminal import render
 from fleet.reports.view import Detail, View
 
-CASES = Path(__file__).parents[1] / "cases" / "reports"
+FOLDER = CASES / "reports"
 
 SEEN = {
     "mixed": ("mixed", View()),
@@ -36,7 +36,7 @@ SEEN = {
 def test_reads_as_the_golden_file_says(name: str) -> None:
     run, view = SEEN[name]
     text = render(craft(run), view)
-    golden = CASES / f"{name}.txt"
+    golden = FOLDER / f"{name}.txt"
     if os.environ.get("FLEET_WRITE_GOLDEN"):
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from support.facts import target
+from support.places import CASES
 
 from fleet.connectors.registry import connect
 from fleet.inventory.address import parse_address
@@ -15,8 +16,6 @@ from fleet.systems.resolve import resolve
 from fleet.verifier.judge import Expectations, judge
 from fleet.verifier.model import Finding
 from fleet.verifier.toolkit import Toolkit
-
-CASES = Path(__file__).parents[1] / "cases"
 
 
 def built(case: str, root: Path, *words: str) -> Path:

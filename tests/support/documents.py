@@ -5,7 +5,6 @@ in one scratch folder per page (``run, exits 2`` for a command that says somethi
 ``write PATH`` writes it there, ``seen`` demands every line of it in what the block before printed.
 """
 
-import json
 import os
 import re
 import shlex
@@ -18,11 +17,13 @@ from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 
+from support.places import ROOT
+
 from fleet.data import shipped
 from fleet.demo.bake import bake
 from fleet.demo.history import BRIDGE, bridge_of
+from fleet.demo.stage import furnish
 
-ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"<!-- (run|write|seen)[:,]? ?(.*?) -->\n\Z")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
@@ -155,15 +156,8 @@ def ran(script: str, folder: Path, home: Path, *, exits: int = 0) -> str:
 
 
 def furnished(home: Path) -> Path:
-    """Make a home with pi in it, by its manifest, and a PATH that finds it; returns the home."""
-    package = home / ".local/lib/node_modules/@earendil-works/pi-coding-agent"
-    (package / "dist").mkdir(parents=True)
-    manifest = {"name": "@earendil-works/pi-coding-agent", "version": "1.6.0"}
-    (package / "package.json").write_text(json.dumps(manifest))
-    (package / "dist/cli.js").write_text("#!/usr/bin/env node\n")
-    (package / "dist/cli.js").chmod(0o755)
-    (home / ".local/bin").mkdir()
-    (home / ".local/bin/pi").symlink_to((package / "dist/cli.js").resolve())
+    """Make a home with pi in it, and a PATH that finds it; returns the home."""
+    furnish(home)
     (home / ".profile").write_text('PATH="$HOME/.local/bin:$PATH"\n')
     return home
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.http import FakeModel
-from support.tools import REPOSITORY, PiTool
+from support.places import ROOT
+from support.tools import PiTool
 
-BRIDGE = REPOSITORY / "toolkit" / "extensions" / "pi" / "mempalace.ts"
-HELPER = REPOSITORY / "toolkit" / "bin" / "mempalace-pi-session"
+BRIDGE = ROOT / "toolkit" / "extensions" / "pi" / "mempalace.ts"
+HELPER = ROOT / "toolkit" / "bin" / "mempalace-pi-session"
 RUN_SECONDS = 90
 
 

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from support.places import CASES
 
 from fleet.facts.compile import probe_script
 from fleet.facts.model import Facts, PathFact
 from fleet.facts.parse import parse_answer
 from fleet.facts.request import PathQuestion, Read, Request
 
-CASES = Path(__file__).resolve().parents[1] / "cases"
 NONCE = "nonce-0123456789"
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 NOBODY = 65534

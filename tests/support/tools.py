@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from support.places import ROOT
+
 COMPLETE = ".complete"
 PI_VERSION = "1.6.0"
 NODE_VERSION = "22"
@@ -47,7 +48,7 @@ class PiTool:
 def cache_dir() -> Path:
     """Return the folder that holds the installed tools."""
     configured = os.environ.get("FLEET_TEST_CACHE")
-    return Path(configured) if configured else REPOSITORY / ".cache" / "tools"
+    return Path(configured) if configured else ROOT / ".cache" / "tools"
 
 
 def pi_tool(version: str = PI_VERSION, node: str = NODE_VERSION) -> PiTool:

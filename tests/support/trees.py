@@ -8,8 +8,6 @@ from fleet.facts.request import PathQuestion, Request
 from fleet.facts.tree import Node, Unreadable
 from fleet.inventory.model import Address, Scheme, Target
 
-CASES = Path(__file__).resolve().parent.parent / "cases"
-
 
 @dataclass
 class DictTree:

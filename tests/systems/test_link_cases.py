@@ -4,7 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.cases import CASES, audited, built, with_root_user
+from support.cases import audited, built, with_root_user
+from support.places import CASES
 
 from fleet.engine.toolkit import read_toolkit
 from fleet.verifier.model import Verdict

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support.tools import REPOSITORY, PiTool
+from support.places import ROOT
+from support.tools import PiTool
 
-TOOLKIT = REPOSITORY / "toolkit"
+TOOLKIT = ROOT / "toolkit"
 
 
 @pytest.mark.network

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.places import CASES
 
 from fleet.verifier.compose import Compose, read_compose
 from fleet.verifier.compose_lint import Ground, lint
 
-CASES = Path(__file__).resolve().parents[1] / "cases"
 FILE = "docker-compose.yml"
 
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.trees import CASES
+from support.places import CASES
 
 from fleet.verifier.image_config import secrets_in_config, shown_labels
 

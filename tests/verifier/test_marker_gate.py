@@ -1,16 +1,15 @@
 """What a marker gate says of a file: present and absent words, and files that are not there."""
 
-from pathlib import Path
-
 import pytest
 from support.facts import World, findings_in, target
+from support.places import CASES
 
 from fleet.facts.model import State
 from fleet.systems.catalogue import Catalogue, Entry
 from fleet.systems.model import System
 from fleet.verifier.model import Verdict
 
-CASES = Path(__file__).parents[1] / "cases" / "F06"
+FOLDER = CASES / "F06"
 PATH = "~/.config/pi/.env"
 
 
@@ -40,7 +39,7 @@ def catalogue(**marker: object) -> Catalogue:
 def test_f06_a_word_that_must_not_stand_outside_comments(
     name: str, verdict: Verdict, told: str
 ) -> None:
-    world = World().file(PATH, (CASES / name).read_bytes())
+    world = World().file(PATH, (FOLDER / name).read_bytes())
     found = findings_in(catalogue(none=["http://"]), target("rules"), world)["rules.clear"]
     assert found.verdict is verdict
     assert told in " ".join(found.evidence)

@@ -5,15 +5,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.places import CASES
 
 from fleet.inventory.yaml import load
 from fleet.verifier.code import is_script, read_code
 from fleet.verifier.markers import sight
 
-CASES = Path(__file__).parents[1] / "cases" / "markers"
+FOLDER = CASES / "markers"
 
 
-@pytest.mark.parametrize("path", sorted(CASES.glob("*.yml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yml")), ids=lambda p: p.stem)
 def test_case(path: Path) -> None:
     case = load(path.read_text(), str(path))
     assert isinstance(case, dict)
