@@ -1,6 +1,3 @@
-"""Make `support` importable from every test folder."""
+"""What holds for every test."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+pytest_plugins = ["support.absent"]

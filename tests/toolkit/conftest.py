@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
+from support.bridge_stage import Stage
 from support.pi import BRIDGE, HELPER, PiHome
-from support.tools import PiTool, ToolUnavailableError, mempalace_tool, pi_tool
-
-Tool = TypeVar("Tool")
-
-
-def _provide(install: Callable[[], Tool]) -> Tool:
-    """Install, or skip saying why; in CI a missing tool is a failure."""
-    try:
-        return install()
-    except ToolUnavailableError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"not installed: {error}")
+from support.tools import PiTool, mempalace_tool, pi_tool
 
 
 @pytest.fixture(scope="session")
 def pi() -> PiTool:
     """Return pi 1.6.0 with node 22."""
-    return _provide(pi_tool)
+    return pi_tool()
 
 
 @pytest.fixture(scope="session")
 def mempalace_bin() -> Path:
     """The programs of mempalace 3.11."""
-    return _provide(mempalace_tool)
+    return mempalace_tool()
+
+
+@pytest.fixture
+def stage(tmp_path: Path, pi: PiTool) -> Stage:
+    """A scratch folder to play the bridge in."""
+    return Stage(tmp_path, pi)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from support.http import (
 )
 from support.loopback import free_port
 from support.pi import BRIDGE, HELPER, Ended, PiHome, declared_tools, said_to_model
-from support.tools import ToolUnavailableError, pi_tool
+from support.tools import pi_tool
 
 from fleet.demo.palace import serving
 from fleet.secrets import Secret
@@ -74,10 +74,7 @@ def local_run(
 ) -> LocalRun:
     """One turn over stdio with everything on: tools, wake-up, feeding, then the model's calls."""
     scratch = tmp_path_factory.mktemp("local")
-    try:
-        tool = pi_tool(request.param)
-    except ToolUnavailableError as error:
-        pytest.skip(f"not installed: {error}")
+    tool = pi_tool(request.param)
     log = scratch / "mcp.log"
     programs = spy_on(mempalace_bin / "mempalace-mcp", scratch / "spy-bin", log)
     (programs / HELPER.name).symlink_to(HELPER)
