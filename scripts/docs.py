@@ -95,12 +95,19 @@ def _gates(catalogue: Catalogue) -> Iterator[str]:
     yield from ("# Systems and gates", "", NOTE, "", INTRODUCTION)
     for system in catalogue.systems.values():
         yield from (f"## {system.system}", "", *_wrapped(system.about), "")
-        yield from _table("Variables", ("variable", "default", "exported as", "meaning"),
-                          [_variable(name, v) for name, v in system.variables.items()])  # fmt: skip
-        yield from _table("Artifacts", ("artifact", "kind", "where", "wanted when", "meaning"),
-                          [_artifact(name, a) for name, a in system.artifacts.items()])  # fmt: skip
-        yield from _table("Gates", ("gate", "required", "what it asks"),
-                          [_row(gate) for gate in system.gates])  # fmt: skip
+        yield from _table(
+            "Variables",
+            ("variable", "default", "exported as", "meaning"),
+            [_variable(name, v) for name, v in system.variables.items()],
+        )
+        yield from _table(
+            "Artifacts",
+            ("artifact", "kind", "where", "wanted when", "meaning"),
+            [_artifact(name, a) for name, a in system.artifacts.items()],
+        )
+        yield from _table(
+            "Gates", ("gate", "required", "what it asks"), [_row(gate) for gate in system.gates]
+        )
         for gate in system.gates:
             yield from _told(catalogue, system, gate)
 
@@ -119,8 +126,12 @@ def _cells(cells: Sequence[str]) -> str:
 def _variable(name: str, variable: Variable) -> Sequence[str]:
     default = "" if variable.default is None else _code(json.dumps(variable.default).strip('"'))
     exported = f"{_code(variable.env)}{'' if variable.public else ', secret'}"
-    return (_code(name), default or ("(empty)" if variable.default == "" else ""),
-            exported if variable.env else "", variable.about)  # fmt: skip
+    return (
+        _code(name),
+        default or ("(empty)" if variable.default == "" else ""),
+        exported if variable.env else "",
+        variable.about,
+    )
 
 
 def _artifact(name: str, artifact: AnyArtifact) -> Sequence[str]:
@@ -173,9 +184,13 @@ def _code(text: str) -> str:
 
 def _wrapped(text: str, bullet: str = "") -> list[str]:
     return textwrap.wrap(
-        text, WIDTH, initial_indent=bullet, subsequent_indent=" " * len(bullet),
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        text,
+        WIDTH,
+        initial_indent=bullet,
+        subsequent_indent=" " * len(bullet),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 if __name__ == "__main__":

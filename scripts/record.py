@@ -45,11 +45,22 @@ def recorded() -> str:
 
 
 def _fleet(stage: Stage, token: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, TOKEN: token, "FLEET_INVENTORY": str(stage.inventory),
-                   "COLUMNS": str(WIDTH), "FORCE_COLOR": "1"}  # fmt: skip
+    environment = {
+        **os.environ,
+        TOKEN: token,
+        "FLEET_INVENTORY": str(stage.inventory),
+        "COLUMNS": str(WIDTH),
+        "FORCE_COLOR": "1",
+    }
     environment.pop("NO_COLOR", None)
-    return subprocess.run([sys.executable, "-m", "fleet", *words], capture_output=True, text=True,
-                          env=environment, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-m", "fleet", *words],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def main() -> None:

@@ -214,9 +214,15 @@ def test_every_command_shown_is_one_that_fleet_takes(one: Shown) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["fleet adit", "fleet audit --colour", "fleet check --strict", "fleet audit --format yaml",
-     "fleet explain --format json", "fleet inventory check --limit laptop"],
-)  # fmt: skip
+    [
+        "fleet adit",
+        "fleet audit --colour",
+        "fleet check --strict",
+        "fleet audit --format yaml",
+        "fleet explain --format json",
+        "fleet inventory check --limit laptop",
+    ],
+)
 def test_a_wrong_command_would_be_seen(line: str) -> None:
     with pytest.raises(click.UsageError):
         resolved(tuple(shlex.split(line)[1:]))

@@ -12,9 +12,22 @@ import fleet
 ROOT = Path(fleet.__file__).parent
 PURE = ("facts", "systems", "verifier", "installers", "inventory")
 IMPURE = frozenset(
-    {"docker", "paramiko", "fabric", "httpx", "httpcore", "click", "rich", "sqlite3",
-     "subprocess", "socket", "requests", "urllib.request", "http.client"}
-)  # fmt: skip
+    {
+        "docker",
+        "paramiko",
+        "fabric",
+        "httpx",
+        "httpcore",
+        "click",
+        "rich",
+        "sqlite3",
+        "subprocess",
+        "socket",
+        "requests",
+        "urllib.request",
+        "http.client",
+    }
+)
 ABOVE = {
     "pure": ("connectors", "probes", "reports", "engine", "cli", "demo"),
     "connectors": ("engine", "cli", "reports", "demo"),

@@ -31,8 +31,14 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def version(program: Path, bin_dir: Path) -> Version:
     path = f"{bin_dir}:{os.environ['PATH']}"
-    ended = subprocess.run([str(program), "--version"], capture_output=True, text=True, check=True,
-                           env={**os.environ, "PATH": path}, timeout=60)  # fmt: skip
+    ended = subprocess.run(
+        [str(program), "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PATH": path},
+        timeout=60,
+    )
     return Version(ended.stdout.strip().removeprefix("v"))
 
 

@@ -45,10 +45,16 @@ class Installed:
     def fleet(self, script: str, folder: Path, home: Path, *, exits: int = 0) -> str:
         """Run a shell script in which `fleet` is the installed one; return what it printed."""
         ended = subprocess.run(
-            ["sh", "-euc", script], cwd=folder, timeout=SECONDS, check=False, text=True,
+            ["sh", "-euc", script],
+            cwd=folder,
+            timeout=SECONDS,
+            check=False,
+            text=True,
             env={"HOME": str(home), "PATH": f"{self.bin}:{os.defpath}", "LC_ALL": "C.UTF-8"},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         assert ended.returncode == exits, f"exit {ended.returncode} of {script}\n{ended.stdout}"
         return ended.stdout
 
@@ -68,8 +74,15 @@ def home(tmp_path: Path) -> Path:
 
 
 def run(command: list[str], folder: Path) -> str:
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS,
-                           check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     assert ended.returncode == 0, (ended.stdout + ended.stderr)[-3000:]
     return ended.stdout
 
@@ -100,8 +113,9 @@ def test_nothing_else_is_in_it(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names} == {
-        "fleet", f"mempalace_fleet-{__version__}.dist-info"
-    }  # fmt: skip
+        "fleet",
+        f"mempalace_fleet-{__version__}.dist-info",
+    }
     assert not [name for name in names if UNWANTED & set(name.split("/")) or ".pyc" in name]
 
 

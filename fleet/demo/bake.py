@@ -19,31 +19,46 @@ def bake(archive: Path, bridge: bytes, *, date: str, docker: str = "") -> None:
     ``docker`` is the reference to write it under in docker's form; empty writes OCI's.
     pi is there by its manifest only: what reads an image never starts it.
     """
-    manifest = {"name": "@earendil-works/pi-coding-agent", "version": "1.6.0",
-                "engines": {"node": ">=22.19.0"}}  # fmt: skip
+    manifest = {
+        "name": "@earendil-works/pi-coding-agent",
+        "version": "1.6.0",
+        "engines": {"node": ">=22.19.0"},
+    }
     helper = (shipped("toolkit") / "bin" / "mempalace-pi-session").read_bytes()
     base = layer(
         [
             Member("etc/passwd", PASSWD),
             Member(f"{PI}/package.json", json.dumps(manifest).encode()),
             Member(f"{PI}/dist/bundle/cli.js", b"#!/usr/bin/env node\n", mode=0o755),
-            Member("usr/local/bin/pi", kind="link",
-                   target="../lib/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"),
+            Member(
+                "usr/local/bin/pi",
+                kind="link",
+                target="../lib/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js",
+            ),
         ]
-    )  # fmt: skip
+    )
     memory = layer(
         [
             Member(f"{TOOLKIT}/{BRIDGE}", bridge),
             Member(f"{TOOLKIT}/bin/mempalace-pi-session", helper, mode=0o755),
-            Member("usr/local/bin/mempalace-pi-session", kind="link",
-                   target=f"/{TOOLKIT}/bin/mempalace-pi-session"),
-            Member(f"{HOME}/.pi/agent/extensions/mempalace.ts", kind="link",
-                   target=f"/{TOOLKIT}/{BRIDGE}", uid=1000, gid=1000),
+            Member(
+                "usr/local/bin/mempalace-pi-session",
+                kind="link",
+                target=f"/{TOOLKIT}/bin/mempalace-pi-session",
+            ),
+            Member(
+                f"{HOME}/.pi/agent/extensions/mempalace.ts",
+                kind="link",
+                target=f"/{TOOLKIT}/{BRIDGE}",
+                uid=1000,
+                gid=1000,
+            ),
         ]
-    )  # fmt: skip
+    )
     config = {"User": "dev", "Env": ["PATH=/usr/local/bin:/usr/bin:/bin"]}
     tag = docker or date
-    image = BakedImage([base, memory], tag=tag, config=config,
-                       extra={"created": f"{date}T12:00:00Z"})  # fmt: skip
+    image = BakedImage(
+        [base, memory], tag=tag, config=config, extra={"created": f"{date}T12:00:00Z"}
+    )
     write = write_docker_archive if docker else write_archive
     write(archive, [image])

@@ -53,8 +53,13 @@ def _git(folder: Path, *words: str, date: str = "") -> None:
         **({"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}),
     }
     try:
-        subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True,
-                       env=environment, stdin=subprocess.DEVNULL)  # fmt: skip
+        subprocess.run(
+            ["git", "-C", str(folder), *words],
+            check=True,
+            capture_output=True,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+        )
     except FileNotFoundError as error:
         raise FleetError("the demo needs git", hint="apt-get install git, or the like") from error
     except subprocess.CalledProcessError as error:

@@ -58,8 +58,14 @@ def palace_program() -> Path:
 
 def _run(command: list[str]) -> None:
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS,
-                               check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+        ended = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_SECONDS,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise FleetError(f"cannot install the demo's palace: {error}") from error
     if ended.returncode:
@@ -103,11 +109,22 @@ def serving(
     }
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            [str(program), "serve", "--host", "127.0.0.1", "--port", str(port),
-             "--palace", str(path)],
-            env=environment, cwd=home, stdin=subprocess.DEVNULL, stdout=stream,
+            [
+                str(program),
+                "serve",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                str(port),
+                "--palace",
+                str(path),
+            ],
+            env=environment,
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
             stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        )
         try:
             _wait(process, port, log)
             yield Palace(f"http://127.0.0.1:{port}/mcp", port, path, home, token)

@@ -104,10 +104,16 @@ class Stage:
     def write_inventory(self, palace: Palace) -> None:
         """Write the inventory that describes it all."""
         text = INVENTORY.format(
-            toolkit=self.toolkit, url=palace.url, palace=palace.path, token=TOKEN,
-            laptop=self.home("laptop"), desktop=self.home("desktop"), vault=palace.home,
-            port=palace.port, images=self.images,
-        )  # fmt: skip
+            toolkit=self.toolkit,
+            url=palace.url,
+            palace=palace.path,
+            token=TOKEN,
+            laptop=self.home("laptop"),
+            desktop=self.home("desktop"),
+            vault=palace.home,
+            port=palace.port,
+            images=self.images,
+        )
         self.inventory.write_text(text.replace('.tar"}', f'.tar"{IMAGE_KEYS}'))
 
 

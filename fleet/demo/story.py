@@ -25,6 +25,10 @@ GATE_FAILED = 2
 HOLDS = frozenset({"pass", "warn", "not-applicable"})
 
 
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - the demo talks to a person
+
+
 class Story:
     """Tells the steps and counts the expectations."""
 
@@ -37,19 +41,19 @@ class Story:
 
     def title(self, text: str) -> None:
         """Begin a step."""
-        print(f"\n== {text}\n", flush=True)  # noqa: T201 - the demo talks to a person
+        _say(f"\n== {text}\n")
 
     def expect(self, claim: str, holds: bool) -> None:
         """Count and show one expectation."""
         self.held += holds
         self.broken += not holds
-        print(f"   {'ok ' if holds else 'NOT'}  {claim}", flush=True)  # noqa: T201
+        _say(f"   {'ok ' if holds else 'NOT'}  {claim}")
 
     def fleet(self, *words: str, show: bool = True) -> int:
         """Run a command, show what it prints, and return its exit code."""
         code, output = self._run(words)
         if show:
-            print(f"$ fleet {' '.join(words)}\n{output}", flush=True)  # noqa: T201
+            _say(f"$ fleet {' '.join(words)}\n{output}")
         return code
 
     def findings(self, *words: str) -> tuple[int, Mapping[tuple[str, str], Mapping[str, object]]]:
@@ -66,12 +70,17 @@ class Story:
             "COLUMNS": COLUMNS,
         }
         ended = subprocess.run(
-            [sys.executable, "-m", "fleet", *words], capture_output=True, text=True,
-            env=environment, timeout=STEP_SECONDS, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            [sys.executable, "-m", "fleet", *words],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=STEP_SECONDS,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
         self.outputs += [ended.stdout, ended.stderr]
         if ended.stderr:
-            print(ended.stderr, file=sys.stderr, end="", flush=True)  # noqa: T201
+            sys.stderr.write(ended.stderr)
         return ended.returncode, ended.stdout
 
 
@@ -82,8 +91,8 @@ def play(folder: Path | None, *, keep: bool) -> int:
         FleetError: the stage could not be set.
     """
     with _scratch(folder, keep=keep) as scratch:
-        print(f"The demo plays in {scratch}", flush=True)  # noqa: T201
-        print("Getting a palace (downloaded the first time, about a minute)", flush=True)  # noqa: T201
+        _say(f"The demo plays in {scratch}")
+        _say("Getting a palace (downloaded the first time, about a minute)")
         program = palace_program()
         stage = Stage(scratch)
         stage.build()
@@ -93,7 +102,7 @@ def play(folder: Path | None, *, keep: bool) -> int:
             story = Story(stage, palace)
             _tell(story)
     total = story.held + story.broken
-    print(f"\ndemo: {story.held} of {total} expectations held")  # noqa: T201
+    _say(f"\ndemo: {story.held} of {total} expectations held")
     return GATE_FAILED if story.broken else 0
 
 
@@ -103,8 +112,10 @@ def _tell(story: Story) -> None:
     _audit(story)
     _uninstall(story, before)
     told = "".join(story.outputs)
-    story.expect("the palace's token is in nothing that fleet printed",
-                 story.palace.token.reveal() not in told)  # fmt: skip
+    story.expect(
+        "the palace's token is in nothing that fleet printed",
+        story.palace.token.reveal() not in told,
+    )
 
 
 def _provision(story: Story) -> None:
@@ -127,29 +138,40 @@ def _audit(story: Story) -> None:
         return str(found[target, gate]["verdict"])
 
     def failing(target: str) -> list[str]:
-        return sorted(g for (t, g), f in found.items()
-                      if t == target and f["required"] and f["verdict"] not in HOLDS)  # fmt: skip
+        return sorted(
+            g
+            for (t, g), f in found.items()
+            if t == target and f["required"] and f["verdict"] not in HOLDS
+        )
 
     story.expect("the laptop holds", not failing("laptop"))
     story.expect("the palace holds", not failing("vault"))
     for gate in ("serve.auth", "serve.palace", "serve.version"):
         story.expect(f"{gate} was really seen", verdict("vault", gate) == "pass")
-    story.expect("its health is told as that of a palace on its first day",
-                 verdict("vault", "serve.health") == "warn")  # fmt: skip
-    story.expect("the half-flipped desktop fails on what its shell exports",
-                 verdict("desktop", "env.loaded") == "fail")  # fmt: skip
+    story.expect(
+        "its health is told as that of a palace on its first day",
+        verdict("vault", "serve.health") == "warn",
+    )
+    story.expect(
+        "the half-flipped desktop fails on what its shell exports",
+        verdict("desktop", "env.loaded") == "fail",
+    )
     story.expect(
         "its bridge itself is whole and able",
         verdict("desktop", "bridge.whole") == verdict("desktop", "bridge.stamp") == "pass",
     )
-    story.expect("the image of 10 August cannot feed",
-                 verdict("devbox-2026-08-10", "bridge.feed") == "fail")  # fmt: skip
+    story.expect(
+        "the image of 10 August cannot feed", verdict("devbox-2026-08-10", "bridge.feed") == "fail"
+    )
     evidence = str(found["devbox-2026-08-10", "bridge.feed"]["evidence"])
-    story.expect("and is named by its commit's date and distance",
-                 "2026-08-11, 3 commits behind" in evidence)  # fmt: skip
-    story.expect("the image of 12 August feeds, and cannot stamp",
-                 verdict("devbox-2026-08-12", "bridge.feed") == "pass"
-                 and verdict("devbox-2026-08-12", "bridge.stamp") == "fail")  # fmt: skip
+    story.expect(
+        "and is named by its commit's date and distance", "2026-08-11, 3 commits behind" in evidence
+    )
+    story.expect(
+        "the image of 12 August feeds, and cannot stamp",
+        verdict("devbox-2026-08-12", "bridge.feed") == "pass"
+        and verdict("devbox-2026-08-12", "bridge.stamp") == "fail",
+    )
     story.expect("the image of 25 August holds", not failing("devbox-2026-08-25"))
 
 
@@ -157,8 +179,10 @@ def _uninstall(story: Story, before: Mapping[str, str]) -> None:
     story.title("3. Uninstall: the machine is what it was")
     code = story.fleet("uninstall", "--limit", "laptop", "--yes", "--no-diff")
     story.expect("uninstalling succeeds", code == 0)
-    story.expect("the laptop's home is byte for byte what it was",
-                 snapshot(story.stage.home("laptop")) == before)  # fmt: skip
+    story.expect(
+        "the laptop's home is byte for byte what it was",
+        snapshot(story.stage.home("laptop")) == before,
+    )
 
 
 @contextmanager

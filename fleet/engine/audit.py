@@ -82,9 +82,11 @@ def _recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iter
             facts = loads(path.read_text(encoding="utf-8"), where=str(path))
         except FileNotFoundError:
             trouble = Unreachable(
-                f"no saved facts in {folder}", stage="missing", where=target.name,
+                f"no saved facts in {folder}",
+                stage="missing",
+                where=target.name,
                 hint=f"`fleet facts {target.name} -o {folder}` saves them",
-            )  # fmt: skip
+            )
             yield Looked(target, resolved, None, trouble, 0)
             continue
         except (OSError, UnicodeDecodeError) as error:

@@ -22,10 +22,25 @@ def read_toolkit(clone: str) -> Toolkit:
         return Toolkit(clone, trouble="no such folder on the controller")
     try:
         ended = subprocess.run(
-            ["git", "-C", str(folder), "-c", "core.quotePath=false", "log", "--first-parent", "-m",
-             "--raw", "--no-abbrev", "--no-renames", f"--format={_MARK}%H%x09%cs"],
-            capture_output=True, timeout=GIT_SECONDS, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            [
+                "git",
+                "-C",
+                str(folder),
+                "-c",
+                "core.quotePath=false",
+                "log",
+                "--first-parent",
+                "-m",
+                "--raw",
+                "--no-abbrev",
+                "--no-renames",
+                f"--format={_MARK}%H%x09%cs",
+            ],
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     except FileNotFoundError:
         return Toolkit(clone, trouble="there is no git on the controller")
     except subprocess.TimeoutExpired:

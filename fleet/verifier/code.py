@@ -97,7 +97,7 @@ def _script(content: bytes) -> Code:
 @lru_cache(maxsize=1)
 def _parser() -> "Parser":
     import tree_sitter  # noqa: PLC0415 - only marker gates need the parser
-    import tree_sitter_typescript  # noqa: PLC0415
+    import tree_sitter_typescript  # noqa: PLC0415 - as above
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_typescript.language_typescript()))
 

@@ -99,8 +99,13 @@ def fleet(*words: str, script: str = "", cwd: Path) -> subprocess.CompletedProce
         quoted = " ".join(f"'{word}'" for word in program)
         return subprocess.run(
             ["sh", "-c", f"{quoted} {script}"],
-            capture_output=True, text=True, check=False, cwd=cwd, env=env, timeout=60,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=cwd,
+            env=env,
+            timeout=60,
+        )
     return subprocess.run(
         program, capture_output=True, text=True, check=False, cwd=cwd, env=env, timeout=60
     )

@@ -41,8 +41,11 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}), sep="\\n", file
 def test_no_heavy_import(words: tuple[str, ...]) -> None:
     result = subprocess.run(
         [sys.executable, "-c", SCRIPT, *words],
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     loaded = set(result.stderr.split())
     assert "click" in loaded
     assert not loaded & set(HEAVY)
@@ -51,8 +54,11 @@ def test_no_heavy_import(words: tuple[str, ...]) -> None:
 def test_help_needs_neither_rich_nor_pydantic() -> None:
     result = subprocess.run(
         [sys.executable, "-c", SCRIPT, "--help"],
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     assert not set(result.stderr.split()) & {"rich", "pydantic", "yaml"}
 
 

@@ -16,8 +16,12 @@ def played(folder: Path, **env: str) -> tuple[int, str]:
     environment = {**os.environ, "FLEET_DEMO_MEMPALACE": str(mempalace_tool() / "mempalace"), **env}
     ended = subprocess.run(
         [sys.executable, "-m", "fleet", "demo", "--in", str(folder)],
-        capture_output=True, text=True, timeout=280, check=False, env=environment,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+        env=environment,
+    )
     return ended.returncode, ended.stdout + ended.stderr
 
 

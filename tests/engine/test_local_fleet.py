@@ -45,8 +45,17 @@ def test_what_was_deployed_holds_and_uninstall_leaves_no_trace(homes: Homes) -> 
     homes.run("provision", "--yes")
     _, found = homes.audit()
     for name in homes.names:
-        for gate in ("bridge.placed", "bridge.seen", "bridge.whole", "bridge.stamp", "env.file",
-                     "env.mode", "env.loaded", "env.url", "bridge.identity"):  # fmt: skip
+        for gate in (
+            "bridge.placed",
+            "bridge.seen",
+            "bridge.whole",
+            "bridge.stamp",
+            "env.file",
+            "env.mode",
+            "env.loaded",
+            "env.url",
+            "bridge.identity",
+        ):
             assert found[name, gate]["verdict"] == "pass", found[name, gate]
         assert found[name, "flip.path"]["verdict"] == "fail"
         assert "refused" in str(found[name, "flip.path"]["evidence"])
@@ -94,12 +103,21 @@ def test_a_secret_is_in_nothing_that_leaves(homes: Homes, tmp_path: Path) -> Non
     """The canary goes through every command and every format; only its file may hold it."""
     out = tmp_path / "out"
     out.mkdir()
-    for number, words in enumerate((
-        ("plan", "--verbose"), ("plan", "--format", "json"), ("provision", "--yes", "--verbose"),
-        ("audit", "--verbose"), ("audit", "--format", "json"), ("facts", "all"),
-        ("inventory", "show", "one"), ("inventory", "list"), ("inventory", "check"),
-        ("plan", "--verbose"), ("uninstall", "--yes", "--verbose"),
-    )):  # fmt: skip
+    for number, words in enumerate(
+        (
+            ("plan", "--verbose"),
+            ("plan", "--format", "json"),
+            ("provision", "--yes", "--verbose"),
+            ("audit", "--verbose"),
+            ("audit", "--format", "json"),
+            ("facts", "all"),
+            ("inventory", "show", "one"),
+            ("inventory", "list"),
+            ("inventory", "check"),
+            ("plan", "--verbose"),
+            ("uninstall", "--yes", "--verbose"),
+        )
+    ):
         target = str(out / str(number))
         homes.run(*words, *(("-o", target) if words[0] != "inventory" else ()))
         homes.run(*words)
@@ -109,8 +127,9 @@ def test_a_secret_is_in_nothing_that_leaves(homes: Homes, tmp_path: Path) -> Non
     written = [p for p in tmp_path.rglob("*") if p.is_file()]
     assert [p for p in written if CANARY.encode() in p.read_bytes()] == []
     homes.run("provision", "--yes", "--limit", "one")
-    holding = [p for p in homes.folder.rglob("*")
-               if p.is_file() and CANARY.encode() in p.read_bytes()]  # fmt: skip
+    holding = [
+        p for p in homes.folder.rglob("*") if p.is_file() and CANARY.encode() in p.read_bytes()
+    ]
     assert holding == [homes.home("one") / ".config/pi/.env"]
 
 

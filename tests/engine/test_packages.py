@@ -16,10 +16,20 @@ def uv(tmp_path: Path) -> Path:
     """The real uv, from the package index."""
     folder = tmp_path / "uv"
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-         "--target", str(folder), "uv"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--target",
+            str(folder),
+            "uv",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return folder / "bin" / "uv"
 
 

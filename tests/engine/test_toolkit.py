@@ -12,9 +12,16 @@ PATH = "extensions/pi/mempalace.ts"
 
 
 def git(folder: Path, *words: str, date: str = "2026-08-10T12:00:00Z") -> None:
-    env = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "PATH": "/usr/bin:/bin",
-           "HOME": str(folder), "GIT_AUTHOR_NAME": "x", "GIT_AUTHOR_EMAIL": "x@example.net",
-           "GIT_COMMITTER_NAME": "x", "GIT_COMMITTER_EMAIL": "x@example.net"}  # fmt: skip
+    env = {
+        "GIT_AUTHOR_DATE": date,
+        "GIT_COMMITTER_DATE": date,
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(folder),
+        "GIT_AUTHOR_NAME": "x",
+        "GIT_AUTHOR_EMAIL": "x@example.net",
+        "GIT_COMMITTER_NAME": "x",
+        "GIT_COMMITTER_EMAIL": "x@example.net",
+    }
     subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, env=env)
 
 
@@ -22,8 +29,12 @@ def git(folder: Path, *words: str, date: str = "2026-08-10T12:00:00Z") -> None:
 def clone(tmp_path: Path) -> Path:
     git(tmp_path, "init", "-q", "-b", "main")
     (tmp_path / "extensions/pi").mkdir(parents=True)
-    for day, content, other in [(10, "one", "a"), (12, "two", "a"), (25, "two", "b"),
-                                (26, "three", "b")]:  # fmt: skip
+    for day, content, other in [
+        (10, "one", "a"),
+        (12, "two", "a"),
+        (25, "two", "b"),
+        (26, "three", "b"),
+    ]:
         (tmp_path / PATH).write_text(content)
         (tmp_path / "other").write_text(other)
         git(tmp_path, "add", ".")

@@ -58,8 +58,12 @@ def test_a_long_diff_is_cut_and_says_so() -> None:
     long = planned.env().model_copy(update={"diff": "\n".join(f"+line {n}" for n in range(100))})
     plans = [planned.TargetPlan(planned.target("laptop"), planned.plan("laptop", long))]
     assert "… 60 more lines (--verbose shows all)" in plans_text(plans, View())
-    new = [planned.TargetPlan(planned.target("laptop"), planned.plan("laptop", long.model_copy(
-        update={"change": "create"})))]  # fmt: skip
+    new = [
+        planned.TargetPlan(
+            planned.target("laptop"),
+            planned.plan("laptop", long.model_copy(update={"change": "create"})),
+        )
+    ]
     assert "… 88 more lines (--verbose shows all)" in plans_text(new, View())
     assert "+line 99" in plans_text(plans, View(detail=Detail.VERBOSE))
 

@@ -10,12 +10,37 @@ from pathlib import Path
 import docker
 
 PACKAGES = (
-    "bash", "coreutils", "curl", "dash", "findutils", "git", "grep", "hostname", "iproute2",
-    "mawk", "openssh-client", "openssh-server", "procps", "rsync", "sed", "sudo", "tar",
-    "util-linux", "zsh", "libpam-modules", "libpam-runtime", "base-files", "libc-bin",
-)  # fmt: skip
-_LEFT_OUT = ("/usr/share/doc/", "/usr/share/man/", "/usr/share/locale/", "/usr/share/info/",
-             "/usr/share/zsh/help/")  # fmt: skip
+    "bash",
+    "coreutils",
+    "curl",
+    "dash",
+    "findutils",
+    "git",
+    "grep",
+    "hostname",
+    "iproute2",
+    "mawk",
+    "openssh-client",
+    "openssh-server",
+    "procps",
+    "rsync",
+    "sed",
+    "sudo",
+    "tar",
+    "util-linux",
+    "zsh",
+    "libpam-modules",
+    "libpam-runtime",
+    "base-files",
+    "libc-bin",
+)
+_LEFT_OUT = (
+    "/usr/share/doc/",
+    "/usr/share/man/",
+    "/usr/share/locale/",
+    "/usr/share/info/",
+    "/usr/share/zsh/help/",
+)
 _LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
 _PASSWD = """root:x:0:0:root:/root:/bin/bash
 sshd:x:100:65534::/run/sshd:/usr/sbin/nologin
@@ -36,10 +61,23 @@ Subsystem sftp internal-sftp
 def closure(packages: Iterable[str]) -> list[str]:
     """Return installed packages and all they depend on."""
     ended = subprocess.run(
-        ["apt-cache", "depends", "--recurse", "--installed", "--no-recommends", "--no-suggests",
-         "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances", *packages],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [
+            "apt-cache",
+            "depends",
+            "--recurse",
+            "--installed",
+            "--no-recommends",
+            "--no-suggests",
+            "--no-conflicts",
+            "--no-breaks",
+            "--no-replaces",
+            "--no-enhances",
+            *packages,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     names = {line.split(":")[0] for line in ended.stdout.splitlines() if line[:1].isalnum()}
     return sorted(names | set(packages))
 
@@ -95,15 +133,24 @@ def build_tar(out: Path, packages: Iterable[str], folders: Iterable[str] = ()) -
         root = _Root(tar)
         for name, to in _LINKS.items():
             root.made(name, kind=tarfile.SYMTYPE, mode=0o777, text=to)
-        for name, mode in {"tmp": 0o1777, "proc": 0o755, "sys": 0o755, "dev": 0o755,
-                           "run": 0o755, "run/sshd": 0o755, "root": 0o700}.items():  # fmt: skip
+        for name, mode in {
+            "tmp": 0o1777,
+            "proc": 0o755,
+            "sys": 0o755,
+            "dev": 0o755,
+            "run": 0o755,
+            "run/sshd": 0o755,
+            "root": 0o700,
+        }.items():
             root.made(name, kind=tarfile.DIRTYPE, mode=mode)
         root.made("home/u", kind=tarfile.DIRTYPE, mode=0o755, owner=1000)
         for name, text, mode in (
-            ("etc/passwd", _PASSWD, 0o644), ("etc/group", _GROUP, 0o644),
-            ("etc/shadow", _SHADOW, 0o600), ("etc/ssh/sshd_config", _SSHD, 0o644),
+            ("etc/passwd", _PASSWD, 0o644),
+            ("etc/group", _GROUP, 0o644),
+            ("etc/shadow", _SHADOW, 0o600),
+            ("etc/ssh/sshd_config", _SSHD, 0o644),
             ("etc/sudoers.d/u", "u ALL=(ALL) NOPASSWD: ALL\n", 0o440),
-        ):  # fmt: skip
+        ):
             root.made(name, kind=tarfile.REGTYPE, mode=mode, text=text)
         for path in package_files(closure(packages)):
             root.copied(path)
@@ -114,16 +161,22 @@ def build_tar(out: Path, packages: Iterable[str], folders: Iterable[str] = ()) -
 
 
 def import_image(
-    client: docker.DockerClient, tag: str, scratch: Path, folders: Iterable[str] = (),
-    changes: Iterable[str] = (), packages: Iterable[str] = PACKAGES,
-) -> str:  # fmt: skip
+    client: docker.DockerClient,
+    tag: str,
+    scratch: Path,
+    folders: Iterable[str] = (),
+    changes: Iterable[str] = (),
+    packages: Iterable[str] = PACKAGES,
+) -> str:
     """Make an image of this machine's packages; returns its tag."""
     archive = scratch / "base.tar"
     build_tar(archive, packages, folders)
     repository, _, version = tag.partition(":")
     client.api.import_image(
-        str(archive), repository=repository, tag=version or "latest",
+        str(archive),
+        repository=repository,
+        tag=version or "latest",
         changes=list(changes) or ['CMD ["/bin/bash"]'],
-    )  # fmt: skip
+    )
     archive.unlink()
     return tag

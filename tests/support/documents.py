@@ -148,9 +148,16 @@ def ran(script: str, folder: Path, home: Path, *, exits: int = 0) -> str:
         "LC_ALL": "C.UTF-8",
     }
     ended = subprocess.run(
-        ["sh", "-euc", script], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
-    )  # fmt: skip
+        ["sh", "-euc", script],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
     assert ended.returncode == exits, f"exit {ended.returncode} of\n{script}\n{ended.stdout}"
     return ended.stdout
 

@@ -63,10 +63,20 @@ class World:
             hops.append(Hop(path=at, target=target))
             at = absolute(target)
         self.paths[path] = PathFact(
-            path=path, absolute=absolute(path), state=State.PRESENT, link=bool(via),
-            hops=tuple(hops), final=at, kind="file", mode=mode, uid=1000, owner="u",
-            size=len(content), mtime=0, sha256=self._keep(content),
-        )  # fmt: skip
+            path=path,
+            absolute=absolute(path),
+            state=State.PRESENT,
+            link=bool(via),
+            hops=tuple(hops),
+            final=at,
+            kind="file",
+            mode=mode,
+            uid=1000,
+            owner="u",
+            size=len(content),
+            mtime=0,
+            sha256=self._keep(content),
+        )
         return self
 
     def env_file(
@@ -74,29 +84,52 @@ class World:
     ) -> "World":
         """An env file as an audit reads it: structure and digests, no secret values."""
         self.paths[path] = PathFact(
-            path=path, absolute=absolute(path), state=State.PRESENT, final=absolute(path),
-            kind="file", mode=mode, uid=1000, owner="u", size=len(content), mtime=0,
+            path=path,
+            absolute=absolute(path),
+            state=State.PRESENT,
+            final=absolute(path),
+            kind="file",
+            mode=mode,
+            uid=1000,
+            owner="u",
+            size=len(content),
+            mtime=0,
             env=read_env_file(content, nonce=NONCE, public=public),
-        )  # fmt: skip
+        )
         return self
 
     def folder(self, path: str, *names: str) -> "World":
         entries = tuple(Entry(name=n, kind="file") for n in names)
         self.paths[path] = PathFact(
-            path=path, absolute=absolute(path), state=State.PRESENT, final=absolute(path),
-            kind="directory", mode=0o755, entries=entries,
-        )  # fmt: skip
+            path=path,
+            absolute=absolute(path),
+            state=State.PRESENT,
+            final=absolute(path),
+            kind="directory",
+            mode=0o755,
+            entries=entries,
+        )
         return self
 
     def broken(
-        self, path: str, state: State, *, at: str | None = None, why: str | None = None,
+        self,
+        path: str,
+        state: State,
+        *,
+        at: str | None = None,
+        why: str | None = None,
         target: str | None = None,
-    ) -> "World":  # fmt: skip
+    ) -> "World":
         hops = (Hop(path=absolute(path), target=target),) if target else ()
         self.paths[path] = PathFact(
-            path=path, absolute=absolute(path), state=state, link=bool(target), hops=hops,
-            at=at or absolute(path), why=why,
-        )  # fmt: skip
+            path=path,
+            absolute=absolute(path),
+            state=state,
+            link=bool(target),
+            hops=hops,
+            at=at or absolute(path),
+            why=why,
+        )
         return self
 
     def launch(
@@ -125,9 +158,13 @@ class World:
 
     def _fact(self, path: str, content: bytes) -> PathFact:
         return PathFact(
-            path=path, absolute=path, state=State.PRESENT, final=path, kind="file",
+            path=path,
+            absolute=path,
+            state=State.PRESENT,
+            final=path,
+            kind="file",
             sha256=self._keep(content),
-        )  # fmt: skip
+        )
 
     def heard(self, endpoint: EndpointFact) -> "World":
         self.endpoints.append(endpoint)
@@ -135,12 +172,17 @@ class World:
 
     def facts(self, target: Target) -> Facts:
         return Facts(
-            target=target.name, address=str(target.address), kind=target.kind.value,
-            taken_at=datetime(2026, 12, 1, tzinfo=UTC), nonce=NONCE,
+            target=target.name,
+            address=str(target.address),
+            kind=target.kind.value,
+            taken_at=datetime(2026, 12, 1, tzinfo=UTC),
+            nonce=NONCE,
             platform=Platform(os="Linux", home=HOME, rule="HOME", user="u", uid=1000),
-            paths=self.paths, launches=self.launches, endpoints=tuple(self.endpoints),
+            paths=self.paths,
+            launches=self.launches,
+            endpoints=tuple(self.endpoints),
             contents=self.contents,
-        )  # fmt: skip
+        )
 
 
 def _value(value: str | Secret) -> EnvValue:
@@ -158,9 +200,13 @@ def target(
     **variables: Value,
 ) -> Target:
     return Target(
-        name="laptop", address=parse_address(address), systems=systems, require=tuple(require),
-        variables=variables, launches=tuple(launches),
-    )  # fmt: skip
+        name="laptop",
+        address=parse_address(address),
+        systems=systems,
+        require=tuple(require),
+        variables=variables,
+        launches=tuple(launches),
+    )
 
 
 def findings(

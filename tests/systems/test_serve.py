@@ -220,10 +220,15 @@ def test_a_stream_that_never_spoke_has_let_nobody_in() -> None:
 def refused() -> Serving:
     said = Answer(status=401, trouble=Trouble.HTTP, detail="HTTP 401")
     world = Serving()
-    world.heard(endpoint(
-        answers=answers(initialize=said, tools=None, status=None, statusz=said),
-        version="", palace=None, usable=None, drawers=None,
-    ))  # fmt: skip
+    world.heard(
+        endpoint(
+            answers=answers(initialize=said, tools=None, status=None, statusz=said),
+            version="",
+            palace=None,
+            usable=None,
+            drawers=None,
+        )
+    )
     return world
 
 
@@ -297,9 +302,9 @@ def test_what_was_not_told_or_declared_is_not_compared() -> None:
         NOT_CHECKED,
         ("served is /data/palace",),
     )
-    assert healthy().judged(target(palace_path=None, serve_mode="compose"))[
-        "palace"
-    ].verdict is PASS  # fmt: skip
+    assert (
+        healthy().judged(target(palace_path=None, serve_mode="compose"))["palace"].verdict is PASS
+    )
 
 
 def test_a_damaged_palace_is_up_and_not_usable() -> None:
@@ -336,10 +341,14 @@ def test_a_palace_that_does_not_answer_is_told_once(trouble: Trouble) -> None:
 
 def test_up_is_not_usable() -> None:
     world = Serving()
-    world.heard(endpoint(answers={
-        "healthz": Answer(status=200),
-        "initialize": Answer(status=502, trouble=Trouble.HTTP, detail="HTTP 502"),
-    }))  # fmt: skip
+    world.heard(
+        endpoint(
+            answers={
+                "healthz": Answer(status=200),
+                "initialize": Answer(status=502, trouble=Trouble.HTTP, detail="HTTP 502"),
+            }
+        )
+    )
     found = world.judged()
     assert failing(found) == {"health"}
     assert "/healthz says ok all the same" in found["health"].evidence

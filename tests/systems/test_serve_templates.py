@@ -52,8 +52,15 @@ def test_the_compose_file_holds_no_trap() -> None:
     assert [(p.address, p.published, p.target) for p in palace.ports] == [(DOCKER0, "8765", "8765")]
     assert [(v.source, v.target) for v in palace.volumes] == [("palace", "/data")]
     assert palace.command == (
-        "mempalace", "serve", "--host", "0.0.0.0", "--port", "8765", "--palace", "/data/palace",
-    )  # fmt: skip
+        "mempalace",
+        "serve",
+        "--host",
+        "0.0.0.0",
+        "--port",
+        "8765",
+        "--palace",
+        "/data/palace",
+    )
     assert palace.environment["MEMPALACE_MCP_IDLE_HOURS"] == "0"
     assert palace.environment["MEMPALACE_MCP_HTTP_TOKEN"] == "x"
     assert palace.restart == "unless-stopped"
@@ -155,8 +162,14 @@ def test_the_launchd_job_gives_the_server_its_environment() -> None:
     assert job["ProgramArguments"][3:] == [
         "/home/u/.config/mempalace/server.env",
         "/home/u/.local/bin/mempalace",
-        "serve", "--host", DOCKER0, "--port", "8765", "--palace", odd,
-    ]  # fmt: skip
+        "serve",
+        "--host",
+        DOCKER0,
+        "--port",
+        "8765",
+        "--palace",
+        odd,
+    ]
 
 
 def known(*, interfaces: Any = None, **variables: Value) -> dict[str, Value]:

@@ -65,7 +65,7 @@ def test_ports(text: Plain, read: Port | None) -> None:
         ({"source": "./a", "target": "/b", "read_only": True}, Volume("/b", "./a", "ro")),
         (True, None),
     ],
-)  # fmt: skip
+)
 def test_volumes(text: Plain, read: Volume | None) -> None:
     assert volume(text) == read
 
@@ -116,7 +116,7 @@ IDLE = "warn: palace exits after {} idle hours and nothing restarts it"
         ({"command": ["qdrant"]}, []),
         ({"command": [], "entrypoint": ["/usr/local/bin/mempalace", "serve"]}, [IDLE.format(8)]),
     ],
-)  # fmt: skip
+)
 def test_e12_the_idle_exit(service: dict[str, Any], told: list[str]) -> None:
     assert problems({"command": ["serve"], **service}) == told
 
@@ -239,14 +239,29 @@ def test_a_required_service_that_is_not_there() -> None:
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text("a$:{}-/1", max_size=8),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text("ab", min_size=1), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", min_size=1), inner, max_size=3)
+    ),
     max_leaves=6,
-)  # fmt: skip
+)
 KEYS = st.sampled_from(
-    ["image", "command", "entrypoint", "environment", "env_file", "ports", "volumes", "depends_on",
-     "profiles", "secrets", "healthcheck", "network_mode", "restart", "deploy"]
-)  # fmt: skip
+    [
+        "image",
+        "command",
+        "entrypoint",
+        "environment",
+        "env_file",
+        "ports",
+        "volumes",
+        "depends_on",
+        "profiles",
+        "secrets",
+        "healthcheck",
+        "network_mode",
+        "restart",
+        "deploy",
+    ]
+)
 
 
 @given(st.dictionaries(KEYS, VALUES), VALUES)

@@ -36,7 +36,7 @@ B14 = "${URI:-http://${H:-palace}:${PORT:-8765}/mcp}"
         ("${U:-a$}", {}, "a$"),
         ("${X}", {"X": "$Y ${Z}"}, "$Y ${Z}"),
     ],
-)  # fmt: skip
+)
 def test_filled(text: str, environment: dict[str, str], filled: str) -> None:
     assert fill(text, environment).text == filled
 

@@ -19,11 +19,16 @@ def catalogue(**marker: object) -> Catalogue:
             "system": "rules",
             "about": "A rule of its own.",
             "artifacts": {"it": {"kind": "observed", "path": PATH, "read": "whole"}},
-            "gates": [{"id": "rules.clear", "asks": "No clear text.",
-                       "without": "a token may cross the network in clear",
-                       "marker": {"in": "it", **marker}}],
+            "gates": [
+                {
+                    "id": "rules.clear",
+                    "asks": "No clear text.",
+                    "without": "a token may cross the network in clear",
+                    "marker": {"in": "it", **marker},
+                }
+            ],
         }
-    )  # fmt: skip
+    )
     return Catalogue({"rules": Entry(system, "rules")})
 
 

@@ -36,9 +36,11 @@ def file(look: Look) -> Judgement:
         return not_checked(fact.why or "its content was not read", way(fact))
     if fact.env.encrypted:
         return failed(
-            "encrypted, not unlocked", way(fact), f"{fact.env.encrypted} has locked it",
+            "encrypted, not unlocked",
+            way(fact),
+            f"{fact.env.encrypted} has locked it",
             remedy="unlock the repository it comes from (git-crypt unlock), and deploy again",
-        )  # fmt: skip
+        )
     if fact.env.binary:
         return failed("is no text file", way(fact))
     reader = look.text("env_reader")

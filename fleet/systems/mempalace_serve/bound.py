@@ -36,9 +36,11 @@ def bind(look: Look) -> Judgement:
     ended = could_not_bind(look)
     if ended:
         return failed(
-            f"{ended.name} could not bind its address", ended.error, *_docker0(look),
+            f"{ended.name} could not bind its address",
+            ended.error,
+            *_docker0(look),
             remedy="set `bind` to an interface that is there, and deploy again",
-        )  # fmt: skip
+        )
     if not look.text("port").isdecimal():
         return not_checked(f"port is no number: {look.text('port')!r}")
     wanted = _wanted(look)
@@ -60,9 +62,10 @@ def _wanted(look: Look) -> tuple[str, ...] | Judgement:
     found = addresses_of(declared, interfaces)
     if not found:
         return failed(
-            f"there is no {declared} on this machine", f"interfaces: {', '.join(interfaces)}",
+            f"there is no {declared} on this machine",
+            f"interfaces: {', '.join(interfaces)}",
             remedy="set `bind` to an interface or address that is there",
-        )  # fmt: skip
+        )
     return found
 
 
@@ -172,9 +175,11 @@ def _on_loopback(look: Look, told: list[str]) -> Judgement:
     if not values and not forbidden:
         return not_checked(f"whether it accepts the name {host} was not seen", *told)
     return failed(
-        f"every request for {host} is 403", *told, f"{ALLOWED_HOSTS} does not name {host}",
+        f"every request for {host} is 403",
+        *told,
+        f"{ALLOWED_HOSTS} does not name {host}",
         remedy=f"bind docker0, or name {host} in `allowed_hosts` (mempalace 3.7.0 and later)",
-    )  # fmt: skip
+    )
 
 
 def _before_docker(look: Look) -> str:

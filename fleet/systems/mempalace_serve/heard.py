@@ -194,9 +194,11 @@ def health(look: Look) -> Judgement:
     if look.value("allow_empty") is True:
         return warned("empty: nothing was ever written to it", heard.place)
     return failed(
-        "empty: nothing was ever written to it", heard.place, fact.trouble,
+        "empty: nothing was ever written to it",
+        heard.place,
+        fact.trouble,
         remedy="write a first drawer, or declare `allow_empty: true` while the palace is new",
-    )  # fmt: skip
+    )
 
 
 def _does_not_answer(look: Look, heard: _Heard) -> Judgement:
