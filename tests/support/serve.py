@@ -21,7 +21,7 @@ from fleet.facts.model import (
 )
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret, keyed_digest
-from fleet.verifier.model import Finding
+from fleet.verifier.model import Finding, Verdict
 
 URL = "https://palace.example.net/mcp"
 TOKEN = SecretRef("env", "PALACE_TOKEN")
@@ -78,6 +78,10 @@ def silent(trouble: Trouble, *, place: str = "target", status: int | None = None
     return EndpointFact.model_validate(
         {"url": URL, "place": place, "answers": dict.fromkeys(names, answer)}
     )
+
+
+#: What a server answers that does not know the name it is asked by.
+FORBIDDEN = silent(Trouble.HTTP, status=403)
 
 
 class Serving(World):
@@ -143,3 +147,8 @@ def process(**changed: Any) -> ProcessFact:
 def secret_value(value: str) -> EnvValue:
     """A secret variable as facts tell it."""
     return EnvValue(set=True, length=len(value), digest=keyed_digest(NONCE, value))
+
+
+def failing(found: dict[str, Finding]) -> set[str]:
+    """Return the gates that fail."""
+    return {name for name, finding in found.items() if finding.verdict is Verdict.FAIL}
