@@ -182,14 +182,21 @@ class RecordingMcpServer(LoopbackServer):
         tools: the tool list to offer.
         token: bearer token to demand.
         streamed: answer as an event stream, with a ping and a foreign message before the reply.
+        answers: what a tool answers to its arguments; the others answer that they succeeded.
     """
 
     SESSION = "session-EXAMPLE"
 
     def __init__(
-        self, tools: list[Json], token: str | None = None, *, streamed: bool = False
+        self,
+        tools: list[Json],
+        token: str | None = None,
+        *,
+        streamed: bool = False,
+        answers: dict[str, Callable[[Json], Json]] | None = None,
     ) -> None:
         self._tools = tools
+        self.answers = answers or {}
         self._token = token
         self._streamed = streamed
         super().__init__(self._answer)
@@ -247,4 +254,9 @@ class RecordingMcpServer(LoopbackServer):
             }
         if message["method"] == "tools/list":
             return {"tools": self._tools}
-        return {"content": [{"type": "text", "text": '{"success": true}'}]}
+        return {"content": [{"type": "text", "text": json.dumps(self._told(message["params"]))}]}
+
+    def _told(self, params: object) -> Json:
+        assert isinstance(params, dict)
+        answer = self.answers.get(params["name"])
+        return answer(params["arguments"]) if answer else {"success": True}

@@ -2,130 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
+from support.bridge_stage import QUIT, SETTLED, START, STATUS, WAKE, Stage, errors
 from support.http import Json, LoopbackServer, Reply, Request
-from support.pi import BRIDGE
-from support.tools import PiTool
 
 pytestmark = pytest.mark.network
 
-HERE = Path(__file__).parent
-START: Json = {"fire": "session_start", "event": {"reason": "startup"}}
-QUIT: Json = {"fire": "session_shutdown", "event": {"reason": "quit"}}
-SETTLED: Json = {"fire": "agent_settled"}
-STATUS: Json = {"tool": "mempalace_status"}
-WAKE: Json = {"fire": "before_agent_start"}
 TALK: Json = {"type": "message", "message": {"role": "user", "content": "hi"}}
 GIVE_UP = "restart pi to try again"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a step led to: its error or None, its value, and how long it took in milliseconds."""
-
-    error: str | None
-    value: object
-    ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What a play led to."""
-
-    steps: list[Outcome]
-    stderr: str
-    schemas: dict[str, Json]
-    messages: list[str]
-    notices: list[str]
-
-
-@dataclass(slots=True)
-class Stage:
-    """A scratch folder with a fake `mempalace-mcp` and a fake exporter on the PATH."""
-
-    folder: Path
-    pi: PiTool
-    env: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.script("mempalace-mcp", f"exec '{sys.executable}' '{HERE / 'fake_mcp.py'}'")
-
-    def script(self, name: str, body: str) -> None:
-        programs = self.folder / "bin"
-        programs.mkdir(exist_ok=True)
-        (programs / name).write_text(f"#!/bin/sh\n{body}\n")
-        (programs / name).chmod(0o755)
-
-    def exporter(self, body: str = "echo MINE_SOURCE=/staged") -> None:
-        self.script("mempalace-pi-session", f"echo \"$*\" >> '{self.folder}/exports'\n{body}")
-
-    def play(self, *steps: Mapping[str, object], **env: object) -> Played:
-        modules = self.pi.bin_dir.parent
-        search = [str(self.folder / "bin"), str(self.pi.bin_dir), "/usr/bin", "/bin"]
-        ended = subprocess.run(
-            [self.pi.node, HERE / "drive.mjs", modules, BRIDGE],
-            input=json.dumps(steps),
-            env={
-                "PATH": os.pathsep.join(search),
-                "HOME": str(self.folder),
-                "FAKE_MCP_DIR": str(self.folder),
-                "MEMPALACE_MCP_RESPAWN_BACKOFF_MS": "10",
-                "MEMPALACE_FEED": "0",
-                **self.env,
-                **{name: str(value) for name, value in env.items()},
-            },
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        )
-        told = json.loads(ended.stdout)
-        steps_told = [Outcome(r.get("error"), r.get("value"), r["ms"]) for r in told["results"]]
-        return Played(steps_told, ended.stderr, told["schemas"], told["messages"], told["notices"])
-
-    @property
-    def starts(self) -> int:
-        return len(list(self.folder.glob("start-*")))
-
-    def sent(self, start: int = 0) -> list[Json]:
-        lines = (self.folder / f"start-{start}").read_text().splitlines()[1:]
-        return [json.loads(line) for line in lines]
-
-    def calls(self) -> list[Json]:
-        everything = [message for start in range(self.starts) for message in self.sent(start)]
-        params = [m["params"] for m in everything if m.get("method") == "tools/call"]
-        return [found for found in params if isinstance(found, dict)]
-
-    def alive(self, start: int) -> bool:
-        pid = int((self.folder / f"start-{start}").read_text().splitlines()[0])
-        return Path(f"/proc/{pid}").exists()
-
-    @property
-    def exports(self) -> list[str]:
-        log = self.folder / "exports"
-        return log.read_text().splitlines() if log.exists() else []
-
-    @property
-    def reasons(self) -> list[str]:
-        return [line.split()[2] for line in self.exports]
-
-
-@pytest.fixture
-def stage(tmp_path: Path, pi: PiTool) -> Stage:
-    return Stage(tmp_path, pi)
-
-
-def errors(played: Played) -> list[str | None]:
-    return [step.error for step in played.steps]
 
 
 class TestStalls:

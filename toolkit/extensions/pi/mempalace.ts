@@ -6,8 +6,9 @@
  *
  * What it does, in the order of a session:
  *   session_start       connect (local stdio or remote HTTP, never both), register every MCP tool
- *   before_agent_start  inject the wake-up once, on fresh sessions only
- *   agent_settled       feed the session transcripts into the palace, at most once per window
+ *   before_agent_start  inject the wake-up once, on fresh sessions only, with the mail that is due
+ *   agent_settled       feed the session transcripts into the palace, at most once per window;
+ *                       look for new mail, at most once per window
  *   session_shutdown    feed a last time, then stop the client
  *
  * Nothing is started from the factory: pi also runs factories for `--help` and `--list-models`,
@@ -40,6 +41,7 @@ interface Settings {
   maxRespawns: number;
   respawnBackoffMs: number;
   feed: FeedSettings;
+  mailbox: MailboxSettings;
 }
 
 interface FeedSettings {
@@ -49,6 +51,14 @@ interface FeedSettings {
   debounceMs: number;
   prepareTimeoutMs: number;
   mineTimeoutMs: number;
+}
+
+interface MailboxSettings {
+  enabled: boolean;
+  /** Least milliseconds between two looks; 0 looks after every turn. */
+  pollMs: number;
+  /** Who is told that mail came: nobody, pi's screen, or the terminal's desktop too. */
+  notify: "off" | "screen" | "desktop";
 }
 
 function readSettings(env: NodeJS.ProcessEnv): Settings {
@@ -76,7 +86,17 @@ function readSettings(env: NodeJS.ProcessEnv): Settings {
       prepareTimeoutMs: count("MEMPALACE_FEED_PREPARE_TIMEOUT_MS", 120_000),
       mineTimeoutMs: count("MEMPALACE_FEED_MINE_TIMEOUT_MS", 30_000),
     },
+    mailbox: {
+      enabled: text("MEMPALACE_MAILBOX") !== "0",
+      pollMs: count("MEMPALACE_MAILBOX_POLL_MS", 300_000),
+      notify: notifyMode(text("MEMPALACE_MAILBOX_NOTIFY")?.toLowerCase()),
+    },
   };
+}
+
+function notifyMode(word: string | undefined): MailboxSettings["notify"] {
+  if (word === "0" || word === "off") return "off";
+  return word === "desktop" ? "desktop" : "screen";
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -101,7 +121,16 @@ function isObject(value: unknown): value is Json {
 /** One printable line: what a server or a subprocess said may hold control bytes. */
 function oneLine(text: string, limit = 300): string {
   const clean = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").trim();
-  return clean.length > limit ? `${clean.slice(0, limit)}…` : clean;
+  return clipped(clean, limit);
+}
+
+/** Text of several lines without what a terminal would obey. */
+function printable(text: string): string {
+  return text.replace(/\r\n?/g, "\n").replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+}
+
+function clipped(text: string, limit: number): string {
+  return text.length > limit ? `${text.slice(0, limit)}…` : text;
 }
 
 function reasonOf(error: unknown): string {
@@ -481,11 +510,16 @@ const WRITER_ARGUMENTS: Record<string, readonly string[]> = {
   mempalace_artifact_put: ["created_by"],
 };
 
+/** The name under which this machine writes, and under which others write to it. */
+function addressOf(device: string): string {
+  return `${HARNESS}@${device}`;
+}
+
 class Provenance {
   private readonly writer: string;
 
   private constructor(private readonly device: string) {
-    this.writer = `${HARNESS}@${device}`;
+    this.writer = addressOf(device);
   }
 
   /** On a solitary palace there is no second machine to tell apart: nothing is stamped. */
@@ -563,6 +597,12 @@ class Palace {
 
   has(tool: string): boolean {
     return this.tools.has(tool);
+  }
+
+  /** Whether a tool declares this argument: servers refuse one that they do not know. */
+  takes(tool: string, argument: string): boolean {
+    const declared = this.tools.get(tool)?.inputSchema?.properties;
+    return isObject(declared) && argument in declared;
   }
 
   /** Connect for the first time, with the same bounded patience as a later respawn. */
@@ -764,10 +804,15 @@ function isFresh(reason: string | undefined, ctx: ExtensionContext): boolean {
   return !ctx.sessionManager.getEntries().some((entry) => entry.type === "message" && TALKED.has(entry.message.role));
 }
 
-async function composeWakeup(palace: Palace, agentName: string): Promise<string | undefined> {
+async function composeWakeup(
+  palace: Palace,
+  agentName: string,
+  mail: Promise<string | undefined> | undefined,
+): Promise<string | undefined> {
   const sections = await Promise.all([
     wakeupSection(palace, "mempalace_status", {}),
     wakeupSection(palace, "mempalace_diary_read", { agent_name: agentName }),
+    mail,
   ]);
   if (sections.every((section) => section === undefined)) return undefined;
   const intro =
@@ -905,6 +950,253 @@ function reportedFailure(text: string): string | undefined {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Mailbox: what other agents wait for from this machine, read from the palace's coordination log
+// ---------------------------------------------------------------------------------------------
+
+/** One event of the log, as far as the mailbox needs it. */
+interface LogEvent {
+  id: string;
+  type: string;
+  from: string;
+  to: string;
+  status: string;
+  correlation: string;
+  ackOf: string;
+  /** Hybrid logical clock, of fixed width: comparing the text compares the causal order. */
+  hlc: string;
+  /** Arrival number in the palace that was asked; another replica numbers the same event otherwise. */
+  seq: number;
+  createdAt: string;
+  place: string;
+  body: string;
+}
+
+/** An answer with one of these closes an ask; `claimed` and `ready` do not. */
+const TERMINAL = new Set(["applied", "superseded", "failed", "blocked"]);
+const MAIL_TYPE = "mempalace-mailbox";
+/** Events asked for in one call: whole bodies are up to 256 KiB each, excerpts are small. */
+const PAGE_WHOLE = 200;
+const PAGE_EXCERPTS = 500;
+const MAX_EVENT_PAGES = 40;
+const MAX_DELIVERED = 20;
+const MAX_BODY = 4_000;
+
+function parseEvent(value: unknown): LogEvent | undefined {
+  if (!isObject(value) || typeof value.id !== "string" || value.id === "") return undefined;
+  const text = (field: unknown): string => (typeof field === "string" ? field : "");
+  const metadata = isObject(value.metadata) ? value.metadata : {};
+  return {
+    id: value.id,
+    type: text(value.type),
+    from: text(value.from_agent),
+    to: text(value.to_agent),
+    status: text(value.status),
+    correlation: text(value.correlation_id),
+    ackOf: text(metadata.ack_of),
+    hlc: text(value.hlc),
+    seq: typeof value.seq === "number" ? value.seq : Number.NaN,
+    createdAt: text(value.created_at),
+    place: [value.stream, value.room].map(text).filter(Boolean).join(", "),
+    body: text(value.body),
+  };
+}
+
+/** Never by created_at: it has whole seconds, and a tie would hide an ask that has no answer. */
+function isLater(event: LogEvent, than: LogEvent): boolean {
+  return event.hlc !== "" && than.hlc !== "" ? event.hlc > than.hlc : event.seq > than.seq;
+}
+
+function answers(own: LogEvent, ask: LogEvent): boolean {
+  const joins = own.ackOf === ask.id || (own.correlation !== "" && own.correlation === ask.correlation);
+  return joins && TERMINAL.has(own.status) && isLater(own, ask);
+}
+
+/** The events of one query, kept over a session so that each look reads only what is new. */
+class EventQuery {
+  private events = new Map<string, LogEvent>();
+  private cursor: string | undefined;
+
+  constructor(
+    private readonly palace: Palace,
+    private readonly filter: () => Json,
+    private readonly limit: number,
+    private readonly keep: (event: LogEvent) => boolean,
+  ) {}
+
+  async read(signal: AbortSignal): Promise<LogEvent[]> {
+    for (let page = 0; page < MAX_EVENT_PAGES; page += 1) {
+      const given = await this.page(signal);
+      const events = given.map(parseEvent).filter((event) => event !== undefined);
+      for (const event of events) if (this.keep(event)) this.events.set(event.id, event);
+      this.cursor = events.at(-1)?.id ?? this.cursor;
+      if (given.length < this.limit || events.length === 0) break;
+    }
+    return [...this.events.values()];
+  }
+
+  private async page(signal: AbortSignal): Promise<unknown[]> {
+    // Oldest first is the only order that every server has, and the one that a cursor follows.
+    const order = this.palace.takes("mempalace_event_list", "order") ? { order: "asc" } : {};
+    const since = this.cursor === undefined ? {} : { since_event_id: this.cursor };
+    const args = { ...this.filter(), ...order, ...since, limit: this.limit };
+    const text = textOf(await this.palace.callTool("mempalace_event_list", args, { signal }));
+    const told: unknown = JSON.parse(text);
+    if (isObject(told) && Array.isArray(told.events)) return told.events;
+    this.cursor = undefined; // The palace no longer knows the cursor: begin again next time.
+    this.events.clear();
+    throw new Error(reportedFailure(text) ?? "the palace sent no event list");
+  }
+}
+
+/** What is owed is derived: an ask keeps the status `open` for ever, answered or not. */
+class Mailbox {
+  private readonly stopping = new AbortController();
+  private readonly seen = new Set<string>();
+  private readonly asks: EventQuery;
+  private readonly own: EventQuery;
+  private lastLook = Number.NEGATIVE_INFINITY;
+  private looking = false;
+  private held: LogEvent[] = [];
+
+  private constructor(
+    private readonly pi: ExtensionAPI,
+    private readonly palace: Palace,
+    private readonly settings: Settings,
+    private readonly me: string,
+  ) {
+    const asked = (event: LogEvent): boolean => event.to === me && event.status === "open";
+    const closing = (event: LogEvent): boolean => event.from === me && TERMINAL.has(event.status);
+    this.asks = new EventQuery(palace, () => ({ to_agent: me, status: "open" }), PAGE_WHOLE, asked);
+    this.own = new EventQuery(palace, () => this.ownFilter(), PAGE_EXCERPTS, closing);
+  }
+
+  /** A machine that does not stamp has no address, and a solitary palace has no senders. */
+  static from(pi: ExtensionAPI, palace: Palace, settings: Settings): Mailbox | undefined {
+    if (!settings.mailbox.enabled || !settings.device || !settings.remoteUrl) return undefined;
+    return new Mailbox(pi, palace, settings, addressOf(settings.device));
+  }
+
+  /** A session that was resumed or reloaded holds what it was given before. */
+  remember(ctx: ExtensionContext): void {
+    for (const entry of ctx.sessionManager.getEntries()) {
+      const details: unknown = entry.type === "custom_message" ? entry.details : undefined;
+      const events = isObject(details) && Array.isArray(details.events) ? details.events : [];
+      for (const id of events) if (typeof id === "string") this.seen.add(id);
+    }
+  }
+
+  /** The mail that is due when a session begins, for its wake-up. */
+  async forWakeup(): Promise<{ text: string; ids: string[] } | undefined> {
+    const due = await this.look();
+    if (due.length === 0) return undefined;
+    const { text, ids } = this.compose(due);
+    return { text, ids };
+  }
+
+  /** A turn ended: look when the last look is long enough ago. Never delays the session. */
+  settled(ctx: ExtensionContext): void {
+    if (this.held.length > 0) return this.deliver(this.held, ctx);
+    if (this.looking || performance.now() - this.lastLook < this.settings.mailbox.pollMs) return;
+    void this.look().then((due) => this.deliver(due, ctx));
+  }
+
+  stop(): void {
+    this.stopping.abort();
+  }
+
+  /** What is owed and not yet delivered. Silent when the palace cannot say. */
+  private async look(): Promise<LogEvent[]> {
+    if (!this.palace.open || !this.palace.has("mempalace_event_list")) return [];
+    this.lastLook = performance.now();
+    this.looking = true;
+    try {
+      const asks = await this.asks.read(this.stopping.signal);
+      const own = asks.length > 0 ? await this.own.read(this.stopping.signal) : [];
+      const owed = asks.filter((ask) => !own.some((event) => answers(event, ask)));
+      return owed.filter((ask) => !this.seen.has(ask.id)).slice(0, MAX_DELIVERED);
+    } catch (error) {
+      if (this.settings.debug) say(`mempalace mailbox: ${reasonOf(error)}`);
+      return [];
+    } finally {
+      this.looking = false;
+    }
+  }
+
+  /** From mempalace 3.11 on `from_agent` names the caller and filters nothing: `writer` does. */
+  private ownFilter(): Json {
+    const declared = (argument: string): boolean => this.palace.takes("mempalace_event_list", argument);
+    return {
+      from_agent: this.me,
+      ...(declared("writer") ? { writer: this.me } : {}),
+      ...(declared("preview") ? { preview: true } : {}),
+    };
+  }
+
+  /** Nothing wakes the model: the message waits in the session for the turn that comes next. */
+  private deliver(due: LogEvent[], ctx: ExtensionContext): void {
+    this.held = due;
+    if (due.length === 0 || this.stopping.signal.aborted) return;
+    try {
+      if (!ctx.isIdle()) return; // A turn began meanwhile; steering into it would cost a model call.
+      const { heading, text, ids } = this.compose(due);
+      const content = `${text}\n\n${DELIVERY_NOTE}`;
+      this.pi.sendMessage({ customType: MAIL_TYPE, content, display: true, details: { events: ids } }, { deliverAs: "steer" });
+      this.held = [];
+      announce(this.settings.mailbox.notify, heading, due, ctx);
+    } catch (error) {
+      if (this.settings.debug) say(`mempalace mailbox: ${reasonOf(error)}`);
+    }
+  }
+
+  private compose(due: LogEvent[]): { heading: string; text: string; ids: string[] } {
+    const ids = due.map((event) => event.id);
+    for (const id of ids) this.seen.add(id);
+    const heading = `${due.length} ${due.length === 1 ? "event waits" : "events wait"} for ${oneLine(this.me)}`;
+    return { heading, text: [`## Mailbox: ${heading}`, CLOSING_NOTE, ...due.map(letter)].join("\n\n"), ids };
+  }
+}
+
+const CLOSING_NOTE =
+  "Other agents wrote these to the palace's coordination log and wait for an answer. An event counts as answered " +
+  "when mempalace_event_ack names its event_id with status applied, superseded, failed or blocked; claimed and " +
+  "ready leave it open.";
+const DELIVERY_NOTE =
+  "This is a queued message: nothing woke the agent for it, and nothing will. Any message you send starts the " +
+  "turn that handles it.";
+
+/** One event as the agent reads it. Its lines are quoted, so that none passes for the bridge's own. */
+function letter(event: LogEvent): string {
+  const facts = [
+    `from ${event.from}`,
+    event.createdAt,
+    event.place && `in ${event.place}`,
+    event.correlation && `correlation ${event.correlation}`,
+  ];
+  const head = [`### ${event.type} ${event.id}`, facts.filter(Boolean).join("; ")].map((line) => oneLine(line, 800));
+  const body = clipped(printable(event.body), MAX_BODY).split("\n").map((line) => `> ${line}`);
+  return [...head, ...(event.body ? body : [])].join("\n");
+}
+
+function announce(mode: MailboxSettings["notify"], heading: string, due: LogEvent[], ctx: ExtensionContext): void {
+  if (mode === "off") return;
+  const what = due.map((event) => `${event.type} from ${event.from}`).join(", ");
+  ctx.ui.notify(`Mailbox: ${heading} (${oneLine(what, 120)}). Any message starts the turn that handles it.`, "info");
+  // Only a terminal that shows pi's screen: in every other mode stdout carries the answer.
+  if (mode === "desktop" && ctx.hasUI && (ctx.mode ?? "tui") === "tui" && process.stdout.isTTY) {
+    process.stdout.write(terminalNotice("MemPalace mailbox", `${heading}: ${what}`, process.env));
+  }
+}
+
+/** An operating system command for the emulator, whole in one write; it moves no cursor. */
+function terminalNotice(title: string, body: string, env: NodeJS.ProcessEnv): string {
+  const [head, text] = [title, body].map((field) => oneLine(field.replaceAll(";", ""), 200));
+  const kitty = env.KITTY_WINDOW_ID !== undefined || /kitty/.test(env.TERM ?? "");
+  if (!kitty) return `\u001b]777;notify;${head};${text}\u0007`;
+  const id = "i=mempalace-mailbox";
+  return `\u001b]99;${id}:d=0;${head}\u001b\\\u001b]99;${id}:d=1:p=body;${text}\u001b\\`;
+}
+
+// ---------------------------------------------------------------------------------------------
 // The diary, by hand: only the model can write it, and at shutdown there is no turn left for it
 // ---------------------------------------------------------------------------------------------
 
@@ -925,12 +1217,14 @@ export default function mempalace(pi: ExtensionAPI): void {
   const settings = readSettings(process.env);
   const palace = new Palace(settings);
   const feeder = new Feeder(settings.feed, palace, settings.debug);
+  const mailbox = Mailbox.from(pi, palace, settings);
   let wakeupDue = false;
 
   pi.on("session_start", async (event, ctx) => {
     try {
       registerTools(pi, palace, await palace.connect());
       wakeupDue = isFresh(event.reason, ctx);
+      mailbox?.remember(ctx);
     } catch (error) {
       await palace.close();
       say(`mempalace-mcp unavailable after retries; continuing without palace tools: ${reasonOf(error)}`);
@@ -940,13 +1234,20 @@ export default function mempalace(pi: ExtensionAPI): void {
   pi.on("before_agent_start", async () => {
     if (!wakeupDue || !palace.open) return undefined;
     wakeupDue = false;
-    const content = await composeWakeup(palace, settings.agentName);
-    return content ? { message: { customType: "mempalace-wakeup", content, display: true } } : undefined;
+    const mail = mailbox?.forWakeup();
+    const content = await composeWakeup(palace, settings.agentName, mail?.then((found) => found?.text));
+    if (!content) return undefined;
+    const details = { events: (await mail)?.ids ?? [] };
+    return { message: { customType: "mempalace-wakeup", content, display: true, details } };
   });
 
-  pi.on("agent_settled", () => feeder.settled());
+  pi.on("agent_settled", (_event, ctx) => {
+    feeder.settled();
+    mailbox?.settled(ctx);
+  });
 
   pi.on("session_shutdown", async (event) => {
+    mailbox?.stop();
     if (event.reason !== "reload") await feeder.finish("session_shutdown");
     await palace.close();
   });
