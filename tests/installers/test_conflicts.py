@@ -294,6 +294,17 @@ def test_a_linked_rc_file_stays_a_link(bench: Bench) -> None:
     assert (bench.home / "dots/zshrc").read_text() == "x\n"
 
 
+def test_a_block_in_a_home_that_is_a_link_stays_wanted(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "home").symlink_to("real")
+    bench = Bench(tmp_path / "home")
+    bench.bring(block())
+    again = bench.plan(block(), prune=True)
+    assert (again.changes, again.notes) == (0, ())
+    bench.uninstall()
+    assert not list((tmp_path / "real").iterdir())
+
+
 def test_the_first_existing_file_is_used_instead(bench: Bench) -> None:
     bench.write(".bash_profile", "x\n")
 

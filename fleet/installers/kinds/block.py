@@ -5,6 +5,7 @@ value. The block is found by the masked shape of its lines, and put in place on 
 """
 
 import hashlib
+import posixpath
 from collections.abc import Iterable, Sequence
 
 from fleet.facts.model import EnvFile, EnvLine, PathFact
@@ -16,7 +17,7 @@ from fleet.installers.diff import lines_diff
 from fleet.installers.items import BlockBody, Item
 from fleet.installers.ledger import Entry
 from fleet.installers.model import ABSENT, Conflict, Content, PutBlock, Step
-from fleet.installers.site import Site, state_of
+from fleet.installers.site import Site, state_of, trail
 
 
 def markers(name: str) -> tuple[str, str, str]:
@@ -47,7 +48,8 @@ class BlockKind:
         if fact is None or found in (Standing.UNSEEN, Standing.FOLDER):
             conflict = in_the_way(item, site, path, found)
             return Decision(conflicts=(conflict,) if conflict else ())
-        real = fact.final or site.absolute(path)
+        # A folder on the way may be a link: the ledger names the file by the same path ever after.
+        real = fact.final or posixpath.join(trail(fact).parent, posixpath.basename(path))
         entry = site.entry(item.key, "block", real)
         lines = block_lines(body.content)
         state = _there(site, fact, item.key, body.content)
