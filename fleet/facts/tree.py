@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from fleet.facts.envfile import read_env_file
 from fleet.facts.model import CommandFact, Entry, EnvFile, Hop, PathFact, State
-from fleet.facts.request import CommandQuestion, PathQuestion, Read, Request
+from fleet.facts.request import CommandQuestion, PathQuestion, Read
 
 MAX_HOPS = 40
 MAX_ENTRIES = 2_000
@@ -349,21 +349,6 @@ class TreeReader:
             if folder == "/":
                 return None
             folder = posixpath.dirname(folder)
-
-
-class TreeAnswer(NamedTuple):
-    """Facts about paths, and the bytes they name by sha256."""
-
-    paths: dict[str, PathFact]
-    contents: dict[str, bytes]
-
-
-def paths_from_tree(
-    tree: Tree, request: Request, *, home: str, owners: Mapping[int, str] | None = None
-) -> TreeAnswer:
-    """Answer a request's path questions from a tree, as the probe would on the same files."""
-    reader = TreeReader(tree, request.nonce, home, owners or {}, request.known)
-    return TreeAnswer(reader.paths(request.paths), reader.contents)
 
 
 def expand(path: str, home: str) -> str:

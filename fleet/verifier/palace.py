@@ -1,6 +1,5 @@
-"""What a palace's own words mean: its path, its hash, its address. Pure text rules."""
+"""What a palace's own words mean: its path, its address. Pure text rules."""
 
-import hashlib
 import posixpath
 from urllib.parse import urlsplit, urlunsplit
 
@@ -24,11 +23,6 @@ def palace_is_local(path: str, home: str, *, xdg_config_home: str = "") -> bool:
     defaults = [posixpath.join(home, ".mempalace", "palace")]
     defaults += [posixpath.join(config, "mempalace", "palace") for config in configs]
     return _plain(path) in {_plain(default) for default in defaults}
-
-
-def path_hash(path: str) -> str:
-    """Name a palace as ``/statusz`` does: the first 16 hex digits of its absolute path's sha256."""
-    return hashlib.sha256(_plain(path).encode()).hexdigest()[:16]
 
 
 def same_path(one: str, other: str, *, home: str) -> bool:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.probing import NOBODY, NONCE, Shell, need_root
-from support.trees import DictTree, asking
+from support.trees import DictTree, asking, paths_from_tree
 
 from fleet.connectors.image_rootfs import RootTree
 from fleet.facts.account import owners_of
 from fleet.facts.model import PathFact, State
 from fleet.facts.request import CommandQuestion, PathQuestion, Read, Request
-from fleet.facts.tree import TreeReader, paths_from_tree, resolve
+from fleet.facts.tree import TreeReader, resolve
 
 DASH = Shell((str(shutil.which("sh")),), "/usr/bin:/bin")
 

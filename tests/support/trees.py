@@ -3,9 +3,11 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from fleet.facts.model import PathFact
 from fleet.facts.request import PathQuestion, Request
-from fleet.facts.tree import Node, Unreadable
+from fleet.facts.tree import Node, Tree, TreeReader, Unreadable
 from fleet.inventory.model import Address, Scheme, Target
 
 
@@ -54,3 +56,18 @@ def image(scheme: str, name: str | Path, tag: str | None = None, **variables: st
 def asking(*questions: PathQuestion, nonce: str = "n0") -> Request:
     """Return a request of path questions only."""
     return Request(nonce=nonce, paths=questions)
+
+
+class TreeAnswer(NamedTuple):
+    """Facts about paths, and the bytes they name by sha256."""
+
+    paths: dict[str, PathFact]
+    contents: dict[str, bytes]
+
+
+def paths_from_tree(
+    tree: Tree, request: Request, *, home: str, owners: Mapping[int, str] | None = None
+) -> TreeAnswer:
+    """Answer a request's path questions from a tree, as the probe would on the same files."""
+    reader = TreeReader(tree, request.nonce, home, owners or {}, request.known)
+    return TreeAnswer(reader.paths(request.paths), reader.contents)

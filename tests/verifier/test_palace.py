@@ -1,10 +1,8 @@
 """What a palace's own words mean."""
 
-import hashlib
-
 import pytest
 
-from fleet.verifier.palace import palace_is_local, path_hash, same_path, without_credentials
+from fleet.verifier.palace import palace_is_local, same_path, without_credentials
 
 HOME = "/home/u"
 
@@ -27,10 +25,6 @@ HOME = "/home/u"
 )
 def test_a_default_palace_is_local(path: str, xdg: str, local: bool) -> None:
     assert palace_is_local(path, HOME, xdg_config_home=xdg) is local
-
-
-def test_the_hash_is_that_of_the_absolute_path() -> None:
-    assert path_hash("/data/x/../palace") == hashlib.sha256(b"/data/palace").hexdigest()[:16]
 
 
 @pytest.mark.parametrize(

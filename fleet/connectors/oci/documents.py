@@ -1,6 +1,6 @@
 """The JSON documents of images, validated: OCI image specification 1.1 and docker's archives."""
 
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -117,13 +117,6 @@ class Configuration(Architecture):
         """Return ``Config.Env``; the last line of a name counts, one without ``=`` does not."""
         pairs = (line.partition("=") for line in self.config.Env)
         return {name: value for name, sign, value in pairs if sign}
-
-
-class Chosen(NamedTuple):
-    """An image's configuration and the name of it, ``sha256:…``."""
-
-    configuration: Configuration
-    digest: str
 
 
 D = TypeVar("D", bound=Document)
