@@ -95,4 +95,4 @@ def _close_quietly() -> None:
         os.dup2(sink, sys.stdout.fileno())
         os.close(sink)
     except (OSError, ValueError):
-        return
+        return  # stdout is no file, or closed: there is nothing left to flush

@@ -170,7 +170,7 @@ class Exec:
             except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 return False
             except ConnectionError:
-                return True
+                return True  # cut off: the parser sees that the end is missing
             if not data:
                 return True
             self.frames.feed(data)

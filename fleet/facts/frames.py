@@ -49,7 +49,7 @@ class Record:
             try:
                 return base64.b64decode(body, validate=True)
             except (binascii.Error, ValueError):
-                pass
+                pass  # refused below, as every other encoding is
         raise self.wrong("a field is not encoded as agreed")
 
     def maybe(self, index: int) -> str | None:

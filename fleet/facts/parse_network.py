@@ -91,7 +91,7 @@ def _address(told: str) -> str | None:
     try:
         return _plain(ipaddress.ip_address(told.partition("/")[0].partition("%")[0]))
     except ValueError:
-        return None
+        return None  # the tool shows more than addresses in that column
 
 
 def _plain(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:

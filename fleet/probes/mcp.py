@@ -222,7 +222,7 @@ class _Round:
         try:
             self._call("initialize", _hello(), token)
         except rpc.Refused:
-            pass
+            pass  # a refusal in the protocol's words comes after the door: told below
         except Troubled as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
                 return HTTPStatus.UNAUTHORIZED
@@ -334,7 +334,7 @@ def _drain(response: httpx.Response) -> None:
         for _ in response.iter_raw():
             pass
     except (*_EXPECTED, *_LOWER):
-        return
+        return  # the answer was had; only the connection is not used again
 
 
 def _since(start: float) -> int:

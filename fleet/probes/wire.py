@@ -228,7 +228,7 @@ class _Plain(httpcore.NetworkStream):
             poll.register(self._sock.fileno(), select.POLLIN)
             return bool(poll.poll(0))
         except (OSError, ValueError):
-            return True
+            return True  # it was closed under us, which is being over
 
 
 class _Tls(httpcore.NetworkStream):

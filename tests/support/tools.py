@@ -1,8 +1,8 @@
 """Install the real pi and the real mempalace once, and find them again.
 
-Tests, the demo and the benchmarks share one cache: `$FLEET_TEST_CACHE`, by default
-`.cache/tools` in the repository. An installation counts only when its marker file is there, so
-one that was cut off is made again. A file lock lets parallel workers wait for the first one.
+All tests share one cache: `$FLEET_TEST_CACHE`, by default `.cache/tools` in the repository. An
+installation counts only when its marker file is there, so one that was cut off is made again. A
+file lock lets parallel workers wait for the first one.
 """
 
 from __future__ import annotations

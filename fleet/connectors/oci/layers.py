@@ -109,7 +109,7 @@ class LayeredTree:
             try:
                 item = self._item(path)
             except Unreadable:
-                continue
+                continue  # whoever reads it is told
             if item and item.node.kind == "file" and item.node.size <= TEXT_LIMIT:
                 items.append(item)
         self._fetch(items)
