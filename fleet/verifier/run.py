@@ -82,8 +82,9 @@ def conclude(run: Run) -> Conclusion:
     held = [f for f in deciding if f.verdict is Verdict.PASS]
     if not held:
         return Conclusion(3, "nothing required was checked")
-    gates = "gate" if len(held) == 1 else "gates"
-    return Conclusion(0, f"all {len(held)} required {gates} hold")
+    if len(held) == 1:
+        return Conclusion(0, "the one required gate holds")
+    return Conclusion(0, f"all {len(held)} required gates hold")
 
 
 def _told(findings: list[Finding], what: str) -> str:
