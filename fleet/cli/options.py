@@ -37,6 +37,7 @@ class Options:
     require: tuple[str, ...] = ()
     strict: bool = False
     from_dir: Path | None = None
+    deep: bool = False
     jobs: int = DEFAULT_JOBS
     timeout: float | None = None
     adopt: bool = False
@@ -73,6 +74,7 @@ class Options:
             systems=self.systems,
             require=self.require,
             from_dir=self.from_dir,
+            deep=self.deep,
         )
 
     def deploy(self) -> DeployOptions:
@@ -172,6 +174,12 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         help="Judge facts saved by `fleet facts -o DIR`; connects to nothing.",
     ),
+    "deep": click.option(
+        "--deep",
+        is_flag=True,
+        help="Run each target's own pi too, against a scratch palace and a fake model; leaves"
+        " nothing behind.",
+    ),
     "jobs": click.option(
         "-j",
         "--jobs",
@@ -246,6 +254,11 @@ def takes(*names: str) -> Callable[[Command], Command]:
 
 def _made(shared: Mapping[str, object]) -> Options:
     known = {f.name for f in fields(Options)}
+    if shared.get("deep") and shared.get("from_dir"):
+        raise UsageError(
+            "--deep runs pi on targets, and --from connects to none",
+            hint="`fleet facts --deep -o DIR` saves what --from judges",
+        )
     if shared.get("verbose") and shared.get("quiet"):
         raise UsageError("--verbose and --quiet contradict each other", hint="give one of them")
     return Options(**{name: value for name, value in shared.items() if name in known})  # type: ignore[arg-type]  # click has checked every type

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from fleet.connectors.base import Connector
 from fleet.engine.context import Context
+from fleet.engine.deep import with_deep
 from fleet.engine.observer import NullObserver, Observer
 from fleet.engine.options import AuditOptions
 from fleet.engine.pool import in_parallel
@@ -94,6 +95,8 @@ def _look(
             facts = context.contents.complete(connector.collect(request))
             if probe:
                 facts = _with_endpoints(facts, resolved, connector, context)
+            if options.deep:
+                facts = with_deep(facts, target, resolved, connector, options)
         finally:
             connector.close()
     except TargetError as error:

@@ -21,6 +21,7 @@ class AuditOptions:
         systems: only these systems; empty means those of each target.
         require: capabilities required of every target, beside its own.
         from_dir: a folder of saved facts to judge instead of asking anyone.
+        deep: whether pi itself is run, on the target and against a scratch palace.
     """
 
     jobs: int = DEFAULT_JOBS
@@ -29,6 +30,7 @@ class AuditOptions:
     systems: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
     from_dir: Path | None = None
+    deep: bool = False
 
     def seconds(self, kind: Kind) -> float:
         """Return how long looking at a target of this kind may take."""

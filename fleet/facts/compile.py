@@ -172,6 +172,11 @@ def _parts(request: Request) -> Iterator[str]:
         yield "containers"
 
 
+def probe_part(name: str) -> str:
+    """Return one part of the probe's library, for another program that stands on it."""
+    return _part(name)
+
+
 @cache
 def _part(name: str) -> str:
     text = files("fleet.facts").joinpath("probe", f"{name}.sh").read_text("utf-8")

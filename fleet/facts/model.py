@@ -8,18 +8,13 @@ import hashlib
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Field
+
+from fleet.facts.base import Fact
+from fleet.facts.deep import DeepFact
 
 FORMAT: Literal["fleet.facts/1"] = "fleet.facts/1"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
-class Fact(BaseModel):
-    """Base of all facts: frozen, and closed to unknown keys."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64"
-    )
 
 
 class State(StrEnum):
@@ -287,6 +282,7 @@ class Facts(Fact):
         containers: by compose project.
         interfaces: addresses by interface name.
         endpoints: what probes heard, in the order asked.
+        deep: what a deep check saw; None when none was asked for.
         contents: bytes by sha256, each once.
         unseen: parts of the request that could not be answered, with the reason. Keys:
             ``launches``, ``processes``, ``listeners``, ``interfaces``, ``containers``.
@@ -308,6 +304,7 @@ class Facts(Fact):
     container: ContainerFact | None = None
     image: ImageFact | None = None
     endpoints: tuple[EndpointFact, ...] = ()
+    deep: DeepFact | None = None
     contents: dict[Sha256, bytes] = Field(default_factory=dict)
     unseen: dict[str, str] = Field(default_factory=dict)
 

@@ -172,6 +172,7 @@ class Gate(Spec):
         without: what it costs not to have it.
         source: where the rule comes from.
         kinds: the kinds of target it can be asked of; empty means all.
+        deep: whether only what ``--deep`` runs can answer it; it is not asked without.
     """
 
     id: GateId
@@ -189,6 +190,7 @@ class Gate(Spec):
     remedy: str = ""
     source: str = ""
     kinds: tuple[Literal["host", "container", "image"], ...] = ()
+    deep: bool = False
 
 
 class Variable(Spec):

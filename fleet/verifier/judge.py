@@ -55,7 +55,10 @@ def judge(
     catalogue: Catalogue,
     expectations: Expectations,
 ) -> tuple[Finding, ...]:
-    """Ask every gate of the target's systems, in catalogue order."""
+    """Ask every gate of the target's systems, in catalogue order.
+
+    Gates that only a deep check can answer are asked where there was one.
+    """
     expected = {n: Expected.of(facts.nonce, s.reveal()) for n, s in expectations.secrets.items()}
     looks = {
         r.system.system: Look(
@@ -71,7 +74,12 @@ def judge(
         for r in resolved
     }
     court = _Court(target, looks, catalogue)
-    return tuple(court.finding(r.system, g) for r in resolved for g in r.system.gates)
+    return tuple(
+        court.finding(r.system, g)
+        for r in resolved
+        for g in r.system.gates
+        if facts.deep is not None or not g.deep
+    )
 
 
 def judge_unreachable(
@@ -79,7 +87,9 @@ def judge_unreachable(
 ) -> tuple[Finding, ...]:
     """Give every gate of a target that could not be asked its verdict: unreachable."""
     judgement = Judgement(Verdict.UNREACHABLE, trouble.what, remedy=trouble.hint or None)
-    return tuple(_finding(target, s, g, judgement) for s in systems for g in s.gates)
+    return tuple(
+        _finding(target, s, g, judgement) for s in systems for g in s.gates if not g.deep
+    )
 
 
 @dataclass(slots=True)

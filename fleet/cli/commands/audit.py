@@ -8,7 +8,7 @@ from fleet.cli.options import INVENTORY, REPORT, TARGETS, WORK, Options, takes
 
 
 @click.command()
-@takes(*INVENTORY, *TARGETS, "require", "strict", "from_dir", *WORK, *REPORT)
+@takes(*INVENTORY, *TARGETS, "require", "strict", "from_dir", "deep", *WORK, *REPORT)
 @click.pass_obj
 def audit(engine: Engine, options: Options) -> int:
     """Look at every target and judge it; changes nothing.

@@ -6,6 +6,14 @@ import re
 
 from fleet.facts.model import PathFact, State, git_blob
 from fleet.systems.mempalace_bridge.client import events, feed_on, feed_remote, flip_path, identity
+from fleet.systems.mempalace_bridge.deep import closed as deep_closed
+from fleet.systems.mempalace_bridge.deep import events as deep_events
+from fleet.systems.mempalace_bridge.deep import feed as deep_feed
+from fleet.systems.mempalace_bridge.deep import loaded as deep_loaded
+from fleet.systems.mempalace_bridge.deep import mailbox as deep_mailbox
+from fleet.systems.mempalace_bridge.deep import stamp as deep_stamp
+from fleet.systems.mempalace_bridge.deep import tools as deep_tools
+from fleet.systems.mempalace_bridge.deep import wakeup as deep_wakeup
 from fleet.systems.mempalace_bridge.seen import seen
 from fleet.systems.model import Link
 from fleet.verifier.code import read_code
@@ -24,6 +32,14 @@ from fleet.verifier.paths import hidden, hops, missing, way
 
 __all__ = [
     "commit",
+    "deep_closed",
+    "deep_events",
+    "deep_feed",
+    "deep_loaded",
+    "deep_mailbox",
+    "deep_stamp",
+    "deep_tools",
+    "deep_wakeup",
     "events",
     "feed_on",
     "feed_remote",

@@ -1,0 +1,85 @@
+"""Deep checks: one more round trip to a target, in which its own pi is run."""
+
+import math
+import secrets
+from collections.abc import Sequence
+
+from fleet.connectors.base import Connector
+from fleet.engine.options import AuditOptions
+from fleet.errors import FleetError
+from fleet.facts.deep import DeepFact
+from fleet.facts.model import Facts
+from fleet.inventory.model import Kind, Target
+from fleet.secrets import Secret
+from fleet.systems.ask import launches_of
+from fleet.systems.resolve import Resolved
+
+AGENT_DIR = "~/.pi/agent"
+_MARGIN_SECONDS = 3
+
+
+def with_deep(
+    facts: Facts,
+    target: Target,
+    resolved: Sequence[Resolved],
+    connector: Connector,
+    options: AuditOptions,
+) -> Facts:
+    """Return facts with what a deep check saw, where a system of the target asks for one.
+
+    Raises nothing: what keeps a deep check from running is its fact.
+    """
+    asking = [r for r in resolved if any(gate.deep for gate in r.system.gates)]
+    if not asking:
+        return facts
+    try:
+        deep = _checked(facts, target, asking[0], connector, options)
+    except FleetError as error:
+        deep = DeepFact(state="unsupported", why=error.what)
+    return facts.model_copy(update={"deep": deep})
+
+
+def _checked(
+    facts: Facts,
+    target: Target,
+    resolved: Resolved,
+    connector: Connector,
+    options: AuditOptions,
+) -> DeepFact:
+    from fleet.probes.deep.script import (  # noqa: PLC0415 - only a deep check needs it
+        LEAST_SECONDS,
+        MOST_SECONDS,
+        deep_script,
+        read_deep,
+    )
+
+    launch = _launch(target, facts)
+    if launch is None:
+        return DeepFact(state="unsupported", why="no way of launching pi is declared")
+    seconds = math.floor(options.seconds(target.kind)) - _MARGIN_SECONDS
+    if seconds < LEAST_SECONDS:
+        least = LEAST_SECONDS + _MARGIN_SECONDS
+        return DeepFact(state="unsupported", why=f"it needs a --timeout of {least} s or more")
+    nonce = secrets.token_hex(16)
+    agent_dir = resolved.variables.get("agent_dir")
+    script = deep_script(
+        nonce=nonce,
+        seconds=min(seconds, MOST_SECONDS),
+        launch=launch,
+        agent_dir=agent_dir if isinstance(agent_dir, str) and agent_dir else AGENT_DIR,
+        assume=target.kind is Kind.IMAGE,
+    )
+    return read_deep(connector.apply(script, Secret("")).output, nonce=nonce, launch=launch)
+
+
+def _launch(target: Target, facts: Facts) -> str | None:
+    """Return the first launch that finds pi, else the first that works, else the first."""
+    launches = launches_of(target)
+    seen = {name: facts.launches.get(name) for name in launches}
+    working = [name for name, fact in seen.items() if fact and fact.state == "ok"]
+    for name in working:
+        fact = seen[name]
+        command = fact.commands.get("pi") if fact else None
+        if command and command.file:
+            return name
+    return next(iter([*working, *launches]), None)

@@ -1,0 +1,100 @@
+"""The program that carries a deep check out on a target, and the reading of its answer."""
+
+import json
+import shlex
+from functools import cache
+from importlib.resources import files
+
+from pydantic import ValidationError
+
+from fleet.errors import ProbeError, UsageError
+from fleet.facts.compile import probe_part
+from fleet.facts.deep import DeepFact
+from fleet.facts.request import CONTAINER
+from fleet.facts.text import printable
+
+LEAST_SECONDS = 8
+MOST_SECONDS = 60
+
+_MOST_BYTES = 512 * 1024
+_MARGIN = 1
+_SUFFIXES = (".mjs", ".ts")
+
+
+def deep_script(*, nonce: str, seconds: int, launch: str, agent_dir: str, assume: bool) -> str:
+    """Return a POSIX shell program that runs a deep check; it is read from the stdin of ``sh``.
+
+    Args:
+        nonce: frames the answer.
+        seconds: the longest it may take.
+        launch: the way of launching pi, in whose environment it runs.
+        agent_dir: pi's agent folder, where the environment names no other.
+        assume: whether a device and a shared palace are taken for granted, as for an image, which
+            gets them when it is started.
+
+    Raises:
+        UsageError: the launch is not quoted right, or empty.
+    """
+    config = {"seconds": seconds - _MARGIN, "agent_dir": agent_dir, "assume": assume}
+    words = [] if launch == CONTAINER else _words(launch)
+    calls = [
+        _call("deep_begin", nonce, str(seconds)),
+        *(_call("deep_file", name, text) for name, text in _programs().items()),
+        _call("deep_file", "config.json", json.dumps(config)),
+        _call("deep_run", *words),
+    ]
+    library = probe_part("core") + probe_part("launches") + _text("deep.sh")
+    body = "\n".join(calls)
+    return f"{library}\nmain() {{\n{body}\n}}\nmain </dev/null\nexit 0\n"
+
+
+def read_deep(output: bytes, *, nonce: str, launch: str) -> DeepFact:
+    """Return the fact in what a target printed; hostile until here.
+
+    Raises:
+        ProbeError: there is no answer, more than one, or none that a deep check makes.
+    """
+    mark = f"@fleet-deep {nonce} ".encode()
+    lines = [line for line in output.split(b"\n") if line.startswith(mark)]
+    if len(lines) != 1:
+        raise ProbeError(f"the deep check gave {len(lines) or 'no'} answers where one is due")
+    kind, _, rest = lines[0].removeprefix(mark).partition(b" ")
+    if len(rest) > _MOST_BYTES:
+        raise ProbeError("the deep check's answer is too large")
+    if kind == b"why":
+        why = printable(rest.decode("utf-8", "backslashreplace"))
+        return DeepFact(state="unsupported", why=why, launch=launch)
+    try:
+        told = DeepFact.model_validate_json(rest)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
+        raise ProbeError(
+            f"the deep check's answer holds what cannot be: {printable(place) or 'no JSON'}"
+        ) from None
+    return told.model_copy(update={"launch": launch})
+
+
+def _words(launch: str) -> list[str]:
+    try:
+        words = shlex.split(launch)
+    except ValueError as error:
+        raise UsageError(f"a way of launching is not quoted right: {error}", where=launch) from None
+    if not words:
+        raise UsageError("a way of launching is empty", hint="for example `bash -lc`")
+    return words
+
+
+def _call(function: str, *words: str) -> str:
+    return " ".join((function, *map(shlex.quote, words)))
+
+
+@cache
+def _programs() -> dict[str, str]:
+    folder = files(__package__)
+    names = sorted(each.name for each in folder.iterdir() if each.name.endswith(_SUFFIXES))
+    return {name: _text(name) for name in names}
+
+
+@cache
+def _text(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")
