@@ -16,12 +16,13 @@ class EventLog:
 
     Args:
         events: what is there already; the fields that an event leaves out are filled in.
-        newest: answer as mempalace 3.11: `from_agent` filters nothing, `writer` does.
+        kind: `3.8` filters by `from_agent`; in `3.11` that says who asks, and `writer` filters;
+            `unfiltered` is what a release may come to be that knows neither.
     """
 
-    def __init__(self, events: list[Json] | None = None, *, newest: bool = True) -> None:
+    def __init__(self, events: list[Json] | None = None, *, kind: str = "3.11") -> None:
         self.events: list[Json] = []
-        self.newest = newest
+        self.kind = kind
         for event in events or []:
             self.add(event)
 
@@ -46,30 +47,34 @@ class EventLog:
         self.events.append({**base, **event})
         return {"success": True, "event": self.events[-1]}
 
-    def list(self, args: Json) -> Json:
+    def answer(self, args: Json) -> Json:
         """Answer one call of `mempalace_event_list`."""
-        writer = args.get("writer") if self.newest else args.get("from_agent")
-        found = [e for e in self.events if writer in (None, e["from_agent"])]
-        if args.get("to_agent") is not None:
-            found = [e for e in found if e["to_agent"] in (args["to_agent"], "*")]
-        if args.get("status") is not None:
-            found = [e for e in found if e["status"] == args["status"]]
+        found = list(self.events) if self.kind == "unfiltered" else self._matching(args)
         if "since_event_id" in args:
             ids = [e["id"] for e in self.events]
             if args["since_event_id"] not in ids:
                 return {"error": "since_event_id not found"}
             passed = ids.index(args["since_event_id"])
             found = [e for e in found if ids.index(e["id"]) > passed]
-        elif self.newest and args.get("order") != "asc":
+        elif self.kind == "3.11" and args.get("order") != "asc":
             found.reverse()
         limit = args.get("limit", 50)
         assert isinstance(limit, int)
         page = [_excerpt(e) if args.get("preview") else e for e in found[:limit]]
         return {"events": page, "count": len(page)}
 
+    def _matching(self, args: Json) -> list[Json]:
+        writer = args.get("writer" if self.kind == "3.11" else "from_agent")
+        found = [e for e in self.events if writer in (None, e["from_agent"])]
+        if args.get("to_agent") is not None:
+            found = [e for e in found if e["to_agent"] in (args["to_agent"], "*")]
+        if args.get("status") is not None:
+            found = [e for e in found if e["status"] == args["status"]]
+        return found
+
     def serve(self, *more: Json) -> RecordingMcpServer:
         """Return a server that offers this log, and the tools of `more`."""
-        filters = FILTERS_3_11 if self.newest else FILTERS_3_8
+        filters = FILTERS_3_11 if self.kind == "3.11" else FILTERS_3_8
         properties = {
             **dict.fromkeys(filters, TEXT),
             "limit": {"type": "integer"},
@@ -83,7 +88,7 @@ class EventLog:
             "name": "mempalace_event_list",
             "inputSchema": {"type": "object", "properties": properties},
         }
-        answers = {"mempalace_event_list": self.list, "mempalace_event_append": self.add}
+        answers = {"mempalace_event_list": self.answer, "mempalace_event_append": self.add}
         return RecordingMcpServer([*tools, listing, *more], answers=answers)
 
 

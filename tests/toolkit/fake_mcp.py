@@ -40,6 +40,8 @@ def main() -> None:
         if message.get("method") == "tools/call":
             calls += 1
             misbehave(behaviour, calls, message["params"]["name"])
+        if behaviour == "slow-init" and message.get("method") == "initialize":
+            time.sleep(0.6)
         if "id" in message and "method" in message:
             answer(message)
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from support.bridge_stage import QUIT, SETTLED, START, STATUS, WAKE, Stage, errors
-from support.http import Json, LoopbackServer, Reply, Request
+from support.http import Json, LoopbackServer, RecordingMcpServer, Reply, Request
 
 pytestmark = pytest.mark.network
 
@@ -28,11 +28,6 @@ class TestStalls:
         stage.env = {"FAKE_MCP_PLAN": "stubborn serve", "MEMPALACE_MCP_TIMEOUT_MS": "400"}
         stage.play(START, STATUS, {"sleep": 2500}, QUIT)
         assert not stage.alive(0)
-
-    def test_zero_waits_for_ever(self, stage: Stage) -> None:
-        stage.env = {"FAKE_MCP_PLAN": "slow"}
-        assert errors(stage.play(START, STATUS, QUIT, MEMPALACE_MCP_TIMEOUT_MS=0))[1] is None
-        assert errors(stage.play(START, STATUS, QUIT, MEMPALACE_MCP_TIMEOUT_MS=400))[1] is not None
 
     def test_waiting_for_an_event_is_no_stall(self, stage: Stage) -> None:
         stage.env = {"FAKE_MCP_PLAN": "slow", "MEMPALACE_MCP_TIMEOUT_MS": "400"}
@@ -289,6 +284,72 @@ class TestOverHttp:
             played = stage.play(START, QUIT, MEMPALACE_REMOTE_URL=server.url)
         assert "HTTP 301" in played.stderr
         assert "set MEMPALACE_REMOTE_URL to the final address" in played.stderr
+
+
+#: Each knob with a play that fails at 200 ms and succeeds when 0 waits for ever.
+PATIENCE = {
+    "MEMPALACE_MCP_TIMEOUT_MS": ("slow", [START, STATUS, QUIT]),
+    "MEMPALACE_MCP_INIT_TIMEOUT_MS": ("slow-init", [START, STATUS, QUIT]),
+    "MEMPALACE_FEED_PREPARE_TIMEOUT_MS": ("serve", [START, QUIT]),
+    "MEMPALACE_FEED_MINE_TIMEOUT_MS": ("slow", [START, QUIT]),
+}
+
+
+class TestZero:
+    """`0` means what it says."""
+
+    @pytest.mark.parametrize("knob", PATIENCE)
+    def test_a_timeout_of_zero_waits_for_ever(self, stage: Stage, knob: str) -> None:
+        plan, steps = PATIENCE[knob]
+        feeding = knob.startswith("MEMPALACE_FEED")
+        stage.env = {
+            "FAKE_MCP_PLAN": plan,
+            "MEMPALACE_FEED": str(int(feeding)),
+            "MEMPALACE_MCP_MAX_RESPAWNS": "0",
+        }
+        stage.exporter("sleep 0.6; echo MINE_SOURCE=/staged")
+
+        def troubles(value: str) -> list[str]:
+            played = stage.play(*steps, **{knob: value})
+            return [*played.stderr.splitlines(), *filter(None, errors(played))]
+
+        assert "200 ms" in troubles("200")[0]
+        assert troubles("0") == []
+
+    def test_an_http_timeout_of_zero_waits_for_ever(self, stage: Stage) -> None:
+        tools: list[Json] = [{"name": "mempalace_status", "inputSchema": {"type": "object"}}]
+
+        def dawdle(_args: Json) -> Json:
+            time.sleep(0.5)
+            return {}
+
+        with RecordingMcpServer(tools, answers={"mempalace_status": dawdle}) as server:
+            stage.env = {"MEMPALACE_REMOTE_URL": server.url}
+            impatient = stage.play(START, STATUS, QUIT, MEMPALACE_MCP_TIMEOUT_MS=200)
+            patient = stage.play(
+                START, STATUS, QUIT, MEMPALACE_MCP_TIMEOUT_MS=0, MEMPALACE_MCP_INIT_TIMEOUT_MS=0
+            )
+        assert errors(impatient)[1] == "mempalace did not answer tools/call within 200 ms"
+        assert errors(patient) == [None, None, None]
+
+    def test_a_window_of_zero_feeds_after_every_turn(self, stage: Stage) -> None:
+        stage.exporter()
+        turn: list[Json] = [SETTLED, {"sleep": 300}]
+        steps = [START, *turn, *turn, *turn, QUIT]
+        stage.play(*steps, MEMPALACE_FEED=1, MEMPALACE_FEED_DEBOUNCE_MS=0)
+        assert stage.reasons == ["agent_settled"] * 3
+
+    def test_a_backoff_of_zero_does_not_wait(self, stage: Stage) -> None:
+        plan = "exit exit serve"
+        played = stage.play(START, QUIT, FAKE_MCP_PLAN=plan, MEMPALACE_MCP_RESPAWN_BACKOFF_MS=0)
+        assert (stage.starts, played.stderr) == (3, "")
+        assert played.steps[0].ms < 1000
+
+    @pytest.mark.parametrize("value", ["", "-1", "soon", "1e400"])
+    def test_what_is_no_count_means_the_default(self, stage: Stage, value: str) -> None:
+        stage.play(START, STATUS, STATUS, STATUS, QUIT, FAKE_MCP_PLAN="die",
+                   MEMPALACE_MCP_MAX_RESPAWNS=value)  # fmt: skip
+        assert stage.starts == 3
 
 
 def test_the_factory_starts_nothing(stage: Stage) -> None:

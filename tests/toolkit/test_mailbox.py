@@ -39,7 +39,7 @@ def owed_ids(wakeup: object) -> list[str]:
     return ids
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["3.11", "3.8"])
+@pytest.fixture(scope="module", params=["3.11", "3.8", "unfiltered"])
 def derived(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, pi: PiTool
 ) -> dict[str, list[str]]:
@@ -47,7 +47,7 @@ def derived(
     steps: list[Json] = []
     with ExitStack() as stack:
         for path in OWED:
-            log = EventLog(json.loads(path.read_text())["events"], newest=request.param)
+            log = EventLog(json.loads(path.read_text())["events"], kind=request.param)
             server = stack.enter_context(log.serve())
             load: Json = {"MEMPALACE_REMOTE_URL": server.url, "MEMPALACE_PI_DEVICE": "laptop"}
             steps += [{"load": load}, START, WAKE, QUIT]
@@ -264,9 +264,9 @@ class TestDelivery:
 
         def replaced(args: Json) -> Json:
             log.events[0] = {**log.events[0], "id": "evt_new"}
-            return log.list(args)
+            return log.answer(args)
 
-        looked = [log.list, log.list, replaced, log.list, log.list]
+        looked = [log.answer, log.answer, replaced, log.answer, log.answer]
 
         def next_look(args: Json) -> Json:
             return looked.pop(0)(args)

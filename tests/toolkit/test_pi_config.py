@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import plistlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -78,29 +79,48 @@ def test_the_loader_is_silent_about_no_usable_file(
     )
 
 
-def test_the_schedulers_run_the_exporter(tmp_path: Path) -> None:
+def scheduled() -> dict[str, str]:
+    """Return the command line of each recipe, as its scheduler hands it to sh."""
+    bare = "PATH=/usr/bin:/bin:/usr/sbin:/sbin; "
+    contrib = TOOLKIT / "contrib"
+    cron = (contrib / "mempalace-pi-session.cron").read_text().splitlines()[-1]
+    unit = (contrib / "mempalace-pi-session.service").read_text().splitlines()
+    start = next(line for line in unit if line.startswith("ExecStart=/bin/sh -c '"))
+    start = start.removeprefix("ExecStart=/bin/sh -c '").removesuffix("'")
+    agent = plistlib.loads((contrib / "mempalace-pi-session.plist").read_bytes())
+    assert agent["ProgramArguments"][:2] == ["/bin/sh", "-c"]
+    assert "%" not in cron
+    path = next(line for line in unit if line.startswith("Environment=PATH="))
+    path = path.removeprefix("Environment=").replace("%h", "$HOME")
+    return {
+        "cron": bare + cron.removeprefix("*/30 * * * * "),
+        "timer": f"{path}; {start}",
+        "launchd": bare + agent["ProgramArguments"][2],
+    }
+
+
+@pytest.mark.parametrize("name", ["cron", "timer", "launchd"])
+def test_the_schedulers_run_the_exporter(tmp_path: Path, name: str) -> None:
     """Run each recipe's command line as its scheduler would: by sh, with a bare environment."""
     programs = tmp_path / ".local" / "bin"
     programs.mkdir(parents=True)
     (programs / "mempalace-pi-session").write_text('#!/bin/sh\necho "$* url=$A_URL"\n')
     (programs / "mempalace-pi-session").chmod(0o755)
     env_file(tmp_path, b"A_URL=x\n")
-    contrib = TOOLKIT / "contrib"
-    cron = (contrib / "mempalace-pi-session.cron").read_text().splitlines()[-1]
-    unit = (contrib / "mempalace-pi-session.service").read_text().splitlines()
-    start = next(line for line in unit if line.startswith("ExecStart=/bin/sh -c '"))
-    commands = {
-        "cron": cron.removeprefix("*/30 * * * * "),
-        "timer": start.removeprefix("ExecStart=/bin/sh -c '").removesuffix("'"),
-    }
-    for name, command in commands.items():
-        ended = subprocess.run(
-            ["/bin/sh", "-c", command],
-            env={"HOME": str(tmp_path), "PATH": f"{programs}:/usr/bin:/bin"},
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        )
-        assert ended.stdout == f"--reason {name} url=x\n", ended.stderr
-    assert "%" not in cron
+    ended = subprocess.run(
+        ["/bin/sh", "-c", scheduled()[name]],
+        env={"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    log = tmp_path / "Library" / "Logs" / "mempalace-pi-session.log"
+    told = log.read_text() if name == "launchd" else ended.stdout
+    assert told == f"--reason {name} url=x\n", ended.stderr
+
+
+def test_the_launch_agent_runs_twice_an_hour() -> None:
+    agent = plistlib.loads((TOOLKIT / "contrib" / "mempalace-pi-session.plist").read_bytes())
+    assert agent["StartInterval"] == 1800
+    assert agent["Label"] == "local.mempalace-pi-session"

@@ -595,6 +595,10 @@ class Palace {
     return this.client.endpoint;
   }
 
+  get names(): string[] {
+    return [...this.tools.keys()];
+  }
+
   has(tool: string): boolean {
     return this.tools.has(tool);
   }
@@ -757,7 +761,7 @@ function toPiContent(block: Json): PiContent {
 }
 
 function registerTools(pi: ExtensionAPI, palace: Palace, tools: McpTool[]): void {
-  const owners = new Map(pi.getAllTools().map((tool) => [tool.name, tool.sourceInfo?.path ?? "another extension"]));
+  const owners = ownersOf(pi);
   const taken = tools.filter((tool) => owners.has(tool.name));
   if (taken.length > 0) {
     say(
@@ -765,16 +769,25 @@ function registerTools(pi: ExtensionAPI, palace: Palace, tools: McpTool[]): void
         `${owners.get(taken[0].name)}; they are not registered a second time, and not stamped`,
     );
   }
-  const doubled = tools.filter((tool) => [...owners.keys()].some((name) => isMcpAlias(name, tool.name)));
-  if (doubled.length > 0) {
-    say(`mempalace bridge: pi's own MCP client offers ${doubled.length} palace tools as well; keep one of the two`);
-  }
   for (const tool of tools) if (!owners.has(tool.name)) registerTool(pi, palace, tool);
 }
 
-/** Built-in MCP names a tool `mcp__<server>__<tool>`. */
-function isMcpAlias(name: string, tool: string): boolean {
-  return name.startsWith("mcp__") && name.endsWith(`__${tool}`);
+/** Where each tool of this pi comes from. */
+function ownersOf(pi: ExtensionAPI): Map<string, string> {
+  return new Map(pi.getAllTools().map((tool) => [tool.name, tool.sourceInfo?.path ?? "another extension"]));
+}
+
+/**
+ * What to say when the model is offered palace tools twice, undefined when it is not. An MCP client
+ * names them `mcp__<server>__<tool>` or `<server>_<tool>`, and brings them once it has connected,
+ * which can be after this bridge.
+ */
+function doubledTools(pi: ExtensionAPI, palace: Palace): string | undefined {
+  const others = [...ownersOf(pi)].filter(([name]) => !palace.has(name));
+  const doubled = others.filter(([name]) => palace.names.some((tool) => name.endsWith(`_${tool}`)));
+  if (doubled.length === 0) return undefined;
+  const [name, owner] = doubled[0];
+  return `mempalace bridge: ${doubled.length} palace tools come from ${owner} as well, as ${name}; keep one of the two`;
 }
 
 function registerTool(pi: ExtensionAPI, palace: Palace, tool: McpTool): void {
@@ -1006,9 +1019,10 @@ function isLater(event: LogEvent, than: LogEvent): boolean {
   return event.hlc !== "" && than.hlc !== "" ? event.hlc > than.hlc : event.seq > than.seq;
 }
 
-function answers(own: LogEvent, ask: LogEvent): boolean {
-  const joins = own.ackOf === ask.id || (own.correlation !== "" && own.correlation === ask.correlation);
-  return joins && TERMINAL.has(own.status) && isLater(own, ask);
+/** Whether a closing event closes this ask: one closes no later ask of the same correlation. */
+function closes(closing: LogEvent, ask: LogEvent): boolean {
+  const joins = closing.ackOf === ask.id || (closing.correlation !== "" && closing.correlation === ask.correlation);
+  return joins && isLater(closing, ask);
 }
 
 /** The events of one query, kept over a session so that each look reads only what is new. */
@@ -1053,7 +1067,7 @@ class Mailbox {
   private readonly stopping = new AbortController();
   private readonly seen = new Set<string>();
   private readonly asks: EventQuery;
-  private readonly own: EventQuery;
+  private readonly closings: EventQuery;
   private lastLook = Number.NEGATIVE_INFINITY;
   private looking = false;
   private held: LogEvent[] = [];
@@ -1067,7 +1081,7 @@ class Mailbox {
     const asked = (event: LogEvent): boolean => event.to === me && event.status === "open";
     const closing = (event: LogEvent): boolean => event.from === me && TERMINAL.has(event.status);
     this.asks = new EventQuery(palace, () => ({ to_agent: me, status: "open" }), PAGE_WHOLE, asked);
-    this.own = new EventQuery(palace, () => this.ownFilter(), PAGE_EXCERPTS, closing);
+    this.closings = new EventQuery(palace, () => this.ownFilter(), PAGE_EXCERPTS, closing);
   }
 
   /** A machine that does not stamp has no address, and a solitary palace has no senders. */
@@ -1111,8 +1125,8 @@ class Mailbox {
     this.looking = true;
     try {
       const asks = await this.asks.read(this.stopping.signal);
-      const own = asks.length > 0 ? await this.own.read(this.stopping.signal) : [];
-      const owed = asks.filter((ask) => !own.some((event) => answers(event, ask)));
+      const closings = asks.length > 0 ? await this.closings.read(this.stopping.signal) : [];
+      const owed = asks.filter((ask) => !closings.some((closing) => closes(closing, ask)));
       return owed.filter((ask) => !this.seen.has(ask.id)).slice(0, MAX_DELIVERED);
     } catch (error) {
       if (this.settings.debug) say(`mempalace mailbox: ${reasonOf(error)}`);
@@ -1219,6 +1233,16 @@ export default function mempalace(pi: ExtensionAPI): void {
   const feeder = new Feeder(settings.feed, palace, settings.debug);
   const mailbox = Mailbox.from(pi, palace, settings);
   let wakeupDue = false;
+  let doublingTold = false;
+
+  /** Once a session; on a screen that pi draws, a line on stderr would be scribble. */
+  const tellDoubling = (ctx: ExtensionContext): void => {
+    const doubling = doublingTold || !palace.open ? undefined : doubledTools(pi, palace);
+    if (doubling === undefined) return;
+    doublingTold = true;
+    if (ctx.hasUI) ctx.ui.notify(doubling, "warning");
+    else say(doubling);
+  };
 
   pi.on("session_start", async (event, ctx) => {
     try {
@@ -1240,6 +1264,9 @@ export default function mempalace(pi: ExtensionAPI): void {
     const details = { events: (await mail)?.ids ?? [] };
     return { message: { customType: "mempalace-wakeup", content, display: true, details } };
   });
+
+  // pi's own MCP client brings its tools in before_agent_start, after the bridge's handler.
+  pi.on("agent_start", (_event, ctx) => tellDoubling(ctx));
 
   pi.on("agent_settled", (_event, ctx) => {
     feeder.settled();
