@@ -20,7 +20,7 @@ ROOMS = ("templates", "playbooks", "inventory", "toolkit")
 SECONDS = 300
 EXECUTABLE = 0o100
 UNWANTED = {"__pycache__", "node_modules", ".git", "tests", "docs"}
-pytestmark = [pytest.mark.network, pytest.mark.xdist_group("wheel"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.network, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -24,14 +24,12 @@ from support.tools import mempalace_tool
 NO_ENGINE = "no Docker engine answers (`make test` starts one on Debian as root)"
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep all end-to-end tests on one worker: they share an engine and a fleet."""
+    """Mark what lies here, so that it can be left out where there is no engine."""
     here = Path(__file__).parent
     for item in items:
         if item.path.is_relative_to(here):
             item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.xdist_group("e2e"))
 
 
 @pytest.fixture(scope="session")

@@ -12,13 +12,15 @@ import docker
 import pytest
 from docker.models.containers import Container
 from support.http import LoopbackServer, Reply
-from support.rig import BASE, LABEL, PALACE, docker0
+from support.rig import BASE, LABELS, NAME, PALACE, docker0
 from support.tools import pi_tool
 
 from fleet.connectors.container import ContainerConnector
 from fleet.errors import Unreachable, Unsupported
 from fleet.inventory.address import parse_address
 from fleet.inventory.model import Target
+
+pytestmark = pytest.mark.e2e
 
 BODY = b"x" * 300_000
 
@@ -31,8 +33,8 @@ def server(images: None) -> Iterator[tuple[str, int]]:
 
 def started(engine: docker.DockerClient, image: str, name: str) -> Container:
     return engine.containers.run(
-        image, entrypoint=["sleep", "600"], name=f"fleet-e2e-{name}", detach=True,
-        labels={LABEL: "1"}, init=True,
+        image, entrypoint=["sleep", "600"], name=f"{NAME}-{name}", detach=True,
+        labels=LABELS, init=True,
     )  # fmt: skip
 
 
@@ -112,10 +114,10 @@ def test_a_container_without_a_shell_cannot_be_asked_from(
     archive = tmp_path / "bare.tar"
     with tarfile.open(archive, "w") as tar:
         tar.add(busybox, arcname="busybox")
-    engine.api.import_image(str(archive), repository="fleet-e2e-bare", tag="1")
+    engine.api.import_image(str(archive), repository=f"{NAME}-bare", tag="1")
     made = engine.containers.run(
-        "fleet-e2e-bare:1", entrypoint=["/busybox", "sleep", "600"], name="fleet-e2e-bare",
-        detach=True, labels={LABEL: "1"},
+        f"{NAME}-bare:1", entrypoint=["/busybox", "sleep", "600"], name=f"{NAME}-bare",
+        detach=True, labels=LABELS,
     )  # fmt: skip
     one = connector(made)
     try:
@@ -124,4 +126,4 @@ def test_a_container_without_a_shell_cannot_be_asked_from(
     finally:
         one.close()
         made.remove(force=True)
-        engine.images.remove("fleet-e2e-bare:1", force=True)
+        engine.images.remove(f"{NAME}-bare:1", force=True)

@@ -17,7 +17,7 @@ import docker
 import pytest
 from click.testing import CliRunner
 from support.loopback import free_port
-from support.rig import BASE, LABEL, PALACE, SshHost, docker0, executed
+from support.rig import BASE, LABELS, NAME, PALACE, SshHost, docker0, executed
 
 from fleet.cli.main import cli
 from fleet.connectors.base import Connector
@@ -27,6 +27,9 @@ from fleet.demo.bake import bake
 from fleet.demo.history import BRIDGE, bridge_of
 from fleet.inventory.model import Target
 
+pytestmark = pytest.mark.e2e
+
+IMAGE = f"{NAME}-image"
 TOKEN = "tok-EXAMPLE-e2e-canary-0a1b2c3d"
 HOSTS = ("alpha", "beta", "gamma")
 DATES = ("2026-08-10", "2026-08-12", "2026-08-25")
@@ -58,24 +61,36 @@ groups:
           bind: docker0
           port: {port}
           image: {palace}
-          compose_project: fleet-e2e
+          compose_project: {name}
           compose_dir: {vault}/serve
           allow_empty: true
 containers:
   devbox:
-    container: fleet-e2e-devbox
+    container: {name}-devbox
     systems: [mempalace-bridge, env]
     require: [remote, stamp]
     vars: {{device: devbox, toolkit: /opt/mempalace-toolkit, agent_dir: /home/u/.pi/agent}}
 images:
-  image-2026-08-10: {{image: "docker-daemon:fleet-e2e-img:2026-08-10", systems: [mempalace-bridge],
-    require: [feed, stamp], vars: {{toolkit: /opt/mempalace-toolkit}}}}
-  image-2026-08-12: {{image: "docker-daemon:fleet-e2e-img:2026-08-12", systems: [mempalace-bridge],
-    require: [feed, stamp], vars: {{toolkit: /opt/mempalace-toolkit}}}}
-  image-2026-08-25: {{image: "docker-daemon:fleet-e2e-img:2026-08-25", systems: [mempalace-bridge],
-    require: [feed, stamp], vars: {{toolkit: /opt/mempalace-toolkit}}}}
-  image-empty: {{image: "docker-daemon:fleet-e2e-img:empty", systems: [mempalace-bridge],
-    require: [feed], vars: {{toolkit: /opt/mempalace-toolkit}}}}
+  image-2026-08-10:
+    image: docker-daemon:{image}:2026-08-10
+    systems: [mempalace-bridge]
+    require: [feed, stamp]
+    vars: {{toolkit: /opt/mempalace-toolkit}}
+  image-2026-08-12:
+    image: docker-daemon:{image}:2026-08-12
+    systems: [mempalace-bridge]
+    require: [feed, stamp]
+    vars: {{toolkit: /opt/mempalace-toolkit}}
+  image-2026-08-25:
+    image: docker-daemon:{image}:2026-08-25
+    systems: [mempalace-bridge]
+    require: [feed, stamp]
+    vars: {{toolkit: /opt/mempalace-toolkit}}
+  image-empty:
+    image: docker-daemon:{image}:empty
+    systems: [mempalace-bridge]
+    require: [feed]
+    vars: {{toolkit: /opt/mempalace-toolkit}}
 """
 
 
@@ -129,11 +144,11 @@ def wait_for_port(address: str, port: int, seconds: float = 60) -> None:
 
 def devbox(engine: docker.DockerClient, url: str, token: str, *, device: str = "devbox") -> None:
     """Run a container as a user would: the toolkit baked in, the environment given at creation."""
-    for old in engine.containers.list(all=True, filters={"name": "fleet-e2e-devbox"}):
+    for old in engine.containers.list(all=True, filters={"name": f"{NAME}-devbox"}):
         old.remove(force=True)
     container = engine.containers.run(
-        BASE, ["sleep", "infinity"], name="fleet-e2e-devbox", detach=True, user="u", init=True,
-        labels={LABEL: "1"},
+        BASE, ["sleep", "infinity"], name=f"{NAME}-devbox", detach=True, user="u", init=True,
+        labels=LABELS,
         environment={"MEMPALACE_REMOTE_URL": url, "MEMPALACE_REMOTE_TOKEN": token,
                      "MEMPALACE_PI_DEVICE": device},
     )  # fmt: skip
@@ -156,29 +171,33 @@ def fleet(
     (vault / ".local/bin").mkdir(parents=True)
     (vault / ".local/bin/docker-compose").symlink_to(compose_client)
     inventory = scratch / "fleet.yml"
-    inventory.write_text(INVENTORY.format(docker0=docker0(), port=port, vault=vault, palace=PALACE))
+    inventory.write_text(
+        INVENTORY.format(
+            docker0=docker0(), port=port, vault=vault, palace=PALACE, name=NAME, image=IMAGE
+        )
+    )
     os.environ["FLEET_E2E_TOKEN"] = TOKEN
     for date in DATES:
         bridge = (shipped("toolkit") / BRIDGE).read_bytes() if date == DATES[-1] else b""
         archive = scratch / f"{date}.tar"
-        bake(archive, bridge or bridge_of(f"{date}.ts"), date=date, docker=f"fleet-e2e-img:{date}")
+        bake(archive, bridge or bridge_of(f"{date}.ts"), date=date, docker=f"{IMAGE}:{date}")
         engine.images.load(archive.read_bytes())
     (scratch / "empty.tar").write_bytes(b"\0" * 10240)
-    engine.api.import_image(str(scratch / "empty.tar"), repository="fleet-e2e-img", tag="empty")
+    engine.api.import_image(str(scratch / "empty.tar"), repository=IMAGE, tag="empty")
     devbox(engine, f"http://{docker0()}:{port}/mcp", TOKEN)
     made = Fleet(inventory, vault, port, hosts, engine)
     made.before = {name: host.snapshot() for name, host in hosts.items()}
     yield made
     for container in engine.containers.list(
-        all=True, filters={"label": "com.docker.compose.project=fleet-e2e"}
+        all=True, filters={"label": f"com.docker.compose.project={NAME}"}
     ):
         container.remove(force=True, v=True)
-    for volume in engine.volumes.list(filters={"name": "fleet-e2e"}):
+    for volume in engine.volumes.list(filters={"name": NAME}):
         volume.remove(force=True)
-    for network in engine.networks.list(names=["fleet-e2e_default"]):
+    for network in engine.networks.list(names=[f"{NAME}_default"]):
         network.remove()
     for tag in (*DATES, "empty"):
-        engine.images.remove(f"fleet-e2e-img:{tag}", force=True)
+        engine.images.remove(f"{IMAGE}:{tag}", force=True)
     del os.environ["FLEET_E2E_TOKEN"]
 
 
@@ -338,7 +357,7 @@ def recreate(fleet: Fleet) -> None:
     """Bring the palace up by hand, past fleet, as an operator in a hurry does."""
     folder = fleet.vault / "serve"
     words = [str(fleet.vault / ".local/bin/docker-compose"), "-f", str(folder / "compose.yml"),
-             "--env-file", str(folder / ".env"), "-p", "fleet-e2e", "up", "-d"]  # fmt: skip
+             "--env-file", str(folder / ".env"), "-p", NAME, "up", "-d"]  # fmt: skip
     subprocess.run(words, check=True, capture_output=True, timeout=120)
     wait_for_port(docker0(), fleet.port)
 
@@ -399,7 +418,7 @@ def test_13_uninstall_leaves_every_host_as_it_was(fleet: Fleet) -> None:
     assert left == [".local/bin/docker-compose", "serve/compose.yml"]
     assert "0.0.0.0:" in (fleet.vault / "serve/compose.yml").read_text()
     containers = fleet.engine.containers.list(
-        all=True, filters={"label": "com.docker.compose.project=fleet-e2e"}
+        all=True, filters={"label": f"com.docker.compose.project={NAME}"}
     )
     assert containers == []
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +19,12 @@ from docker.models.containers import Container
 from support.base_image import PACKAGES, import_image
 from testcontainers.core.container import DockerContainer
 
+RUN = uuid.uuid4().hex[:8]  # another run on this engine has another
+NAME = f"fleet-e2e-{RUN}"
 LABEL = "net.example.fleet-e2e"
-BASE = "fleet-e2e-base:1"
-PALACE = "fleet-e2e-palace:1"
+LABELS = {LABEL: RUN}
+BASE = f"fleet-e2e-base:{RUN}"
+PALACE = f"fleet-e2e-palace:{RUN}"
 PYTHON_NEEDS = ("libbz2-1.0", "libexpat1", "libffi8", "liblzma5", "libncursesw6", "libreadline8",
                 "libsqlite3-0", "libssl3", "libstdc++6", "libuuid1", "zlib1g")  # fmt: skip
 
@@ -58,7 +62,7 @@ def executed(container: Container, words: list[str], *, user: str = "root", **en
 
 def base_image(client: docker.DockerClient, scratch: Path) -> str:
     """Make the image of the ssh hosts."""
-    return import_image(client, BASE, scratch, changes=[f'LABEL {LABEL}="1"'])
+    return import_image(client, BASE, scratch, changes=[f'LABEL {LABEL}="{RUN}"'])
 
 
 def palace_image(client: docker.DockerClient, scratch: Path, tool: Path) -> str:
@@ -75,7 +79,7 @@ def palace_image(client: docker.DockerClient, scratch: Path, tool: Path) -> str:
     else:
         folders.append(str(prefix))
     path = f"{environment}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    changes = [f'LABEL {LABEL}="1"', f"ENV PATH={path}", "ENV HOME=/data", "WORKDIR /data",
+    changes = [f'LABEL {LABEL}="{RUN}"', f"ENV PATH={path}", "ENV HOME=/data", "WORKDIR /data",
                'ENTRYPOINT ["mempalace"]']  # fmt: skip
     return import_image(client, PALACE, scratch, folders=folders, changes=changes,
                         packages=packages)  # fmt: skip
@@ -96,7 +100,7 @@ def ssh_host(name: str, scratch: Path, *, shell: str = "/bin/bash") -> Iterator[
     )
     container = (
         DockerContainer(BASE)
-        .with_kwargs(hostname=name, labels={LABEL: "1"}, init=True)
+        .with_kwargs(hostname=name, labels=LABELS, init=True)
         .with_command(["sh", "-c", start])
     )
     with container:
