@@ -1,11 +1,12 @@
 """What needs no target imports nothing that reaches one, and starts at once."""
 
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
+LONGEST = 0.4  # seconds; usually 0.1
 HEAVY = (
     "paramiko",
     "docker",
@@ -63,11 +64,17 @@ def test_help_needs_neither_rich_nor_pydantic() -> None:
 
 
 def test_it_starts_at_once() -> None:
+    """Count the processor's time: it hardly depends on what else the machine does."""
+
+    def spent() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
     taken = []
     for _ in range(5):
-        begun = time.monotonic()
+        before = spent()
         subprocess.run(
             [sys.executable, "-m", "fleet", "--help"], capture_output=True, check=True, timeout=60
         )
-        taken.append(time.monotonic() - begun)
-    assert min(taken) < 0.6  # 0.1 s on an idle machine; the limit bears one that is not
+        taken.append(spent() - before)
+    assert min(taken) < LONGEST

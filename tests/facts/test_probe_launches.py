@@ -152,7 +152,7 @@ def test_time_limit_without_timeout_of_coreutils(
     script_home = tmp_path / "home"
     script_home.mkdir()
     (script_home / ".bash_profile").write_text("export A=1\n")
-    request = Request(NONCE, launches=(LaunchQuestion("bash -lc", public=("A",)),), seconds=1)
+    request = Request(NONCE, launches=(LaunchQuestion("bash -lc", public=("A",)),), seconds=3)
     # The probe looks in the usual folders too, where this machine has a `timeout`.
     script = probe_script(request).replace("PATH=$PATH:/usr/local/bin:/usr/bin:/bin", "PATH=$PATH")
     assert b"launch\tl0\t=ok" in old.run(script, home=script_home).stdout

@@ -121,7 +121,7 @@ def test_a_dial_that_never_returns_does_not_outlast_the_budget() -> None:
 
     start = time.monotonic()
     fact = ask(dial, deadline=0.6)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 10  # the dial takes 20
     assert fact.answers["initialize"].trouble is Trouble.TIMEOUT
     assert fact.answers["initialize"].detail == "no answer within 0.2 s"
     assert dialled == 1, "a server that cannot be reached was dialled again"
@@ -149,7 +149,7 @@ def test_a_tls_handshake_that_drips_does_not_outlast_the_budget() -> None:
     thread.join()
     theirs.close()
     assert fact.answers["healthz"].trouble is Trouble.TIMEOUT
-    assert took < 2
+    assert took < 10  # the record takes minutes
 
 
 class Channel:
