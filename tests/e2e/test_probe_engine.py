@@ -38,7 +38,8 @@ def facts() -> Iterator[Facts]:
         environment = {"PUBLIC": "two\nlines", "SECRET": TOKEN, "OTHER": "x"}
         engine.run(
             image,
-            *("/bin/busybox", "sleep", "3600", "--token", TOKEN, "--host=0.0.0.0"),
+            *("/bin/busybox", "sh", "-c", "exec /bin/busybox sleep 3600", "sh"),
+            *("--token", TOKEN, "--host=0.0.0.0"),
             name="palace",
             environment=environment,
             labels=labels,
