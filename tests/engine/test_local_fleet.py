@@ -139,7 +139,7 @@ def test_a_wrong_secret_never_reaches_a_message(
     homes.run("provision", "--yes", "--limit", "one")
     monkeypatch.setenv("FLEET_TEST_TOKEN", "tok-EXAMPLE-another")
     _, found = homes.audit("--limit", "one")
-    gate = found["one", "env.loaded"]
+    gate = found["one", "env.file"]
     assert gate["verdict"] == "fail"
     assert "MEMPALACE_REMOTE_TOKEN is not the declared value" in str(gate["evidence"])
     assert CANARY not in "".join(homes.printed)
