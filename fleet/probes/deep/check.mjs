@@ -21,6 +21,9 @@ const DIARY = { agent_name: "pi", entry: "SESSION|checked.by.fleet" };
 const HEALTHY = { MEMPALACE_MCP_INIT_TIMEOUT_MS: "8000", MEMPALACE_MCP_TIMEOUT_MS: "8000" };
 const SHORT = { MEMPALACE_MCP_INIT_TIMEOUT_MS: "400", MEMPALACE_MCP_TIMEOUT_MS: "400" };
 const FIRST_SHARE = 0.6;
+// A run without a palace does less than a healthy one: one that takes so much longer hangs.
+const LEAST_PATIENCE = 3;
+const PATIENCE = 2;
 const PALACE_NAMES = PALACE_TOOLS.map((tool) => tool.name);
 
 export class Check {
@@ -67,10 +70,11 @@ export class Check {
     ];
     if (healthy.mail.replied) waiting.unshift(["again", { manner: "streamed" }]);
     if (this.assumed && !this.config.assume) waiting.push(["local", { local: true }]);
+    const patience = LEAST_PATIENCE + (PATIENCE * healthy.milliseconds) / 1000;
     const done = [];
     const work = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
-        done.push(await this.#pi(next[0], next[1], this.left()));
+        done.push(await this.#pi(next[0], next[1], Math.min(this.left(), patience)));
       }
     };
     await Promise.all(Array.from({ length: Math.min(4, Math.max(2, os.availableParallelism())) }, work));
@@ -166,17 +170,20 @@ function mailTo(device) {
   };
 }
 
-/** The model's side: first it writes as an agent would and answers its mail, then it says so. */
+/** The model's side: it writes as an agent would, and answers its mail once that is there. */
 function workScript() {
+  let answered = false;
   return (body, turn) => {
-    if (turn > 0) return ANSWER;
     const declared = [...declaredTools(body).keys()];
     const named = (tool) => declared.find((name) => name === tool || name.endsWith(`__${tool}`));
     const calls = [];
     const call = (tool, args) => named(tool) && calls.push({ name: named(tool), arguments: args });
-    call("mempalace_add_drawer", DRAWER);
-    call("mempalace_diary_write", DIARY);
-    const id = mailIn(body);
+    if (turn === 0) {
+      call("mempalace_add_drawer", DRAWER);
+      call("mempalace_diary_write", DIARY);
+    }
+    const id = answered ? undefined : mailIn(body);
+    answered ||= id !== undefined;
     if (id) call("mempalace_event_ack", { event_id: id, status: "applied", body: "confirmed" });
     return calls.length > 0 ? calls : ANSWER;
   };
@@ -222,16 +229,16 @@ function told(name, { ended, desk, places, mail, local }) {
     calls: calls.map(plainCall),
     started_local: stdio.length > 0,
     prepared: linesOf(places.feed).map(preparation),
-    mail: mailTold(mail, before, calls),
+    mail: mailTold(mail, desk.model.bodies, calls),
     said: ended.err.split("\n").filter((line) => line.trim() !== "").slice(-40),
   };
 }
 
-function mailTold(mail, before, calls) {
+function mailTold(mail, bodies, calls) {
   const replies = calls.filter((call) => call.name === "mempalace_event_ack" && call.refused === null);
   return {
     sent: mail !== undefined,
-    delivered: before.includes(MAIL),
+    delivered: bodies.some((body) => injected(body).includes(MAIL)),
     replied: mail !== undefined && replies.some((call) => call.arguments.event_id === mail.id),
   };
 }

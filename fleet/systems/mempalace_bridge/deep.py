@@ -76,7 +76,8 @@ def loaded(look: Look) -> Judgement:
         return failed("pi cannot be started", f"{deep.pi}: {run.error}")
     if run.late and run.requests == 0:
         told = f"after {run.milliseconds // 1000} s it was still {_stage(run)}"
-        return failed("pi hangs with these extensions", told, *wrong, *_said(run))
+        slow = "if this machine is only slow, give it a longer --timeout"
+        return failed("pi hangs with these extensions", told, *wrong, *_said(run), remedy=slow)
     if run.requests == 0:
         return failed(_ended(run), *wrong, *_said(run))
     if deep.listed and _bridge(look, deep, run) is None:
@@ -287,9 +288,11 @@ def closed(look: Look) -> Judgement:
     seen = _ran(look)
     if isinstance(seen, Judgement):
         return seen
-    deep, _healthy = seen
+    deep, healthy = seen
     runs = {name: run for name in CLOSED if (run := deep.run(name))}
     wrong = [f"{CLOSED[name]}: {told}" for name, run in runs.items() for told in _open(run)]
+    if healthy.started_local and not healthy.local:
+        wrong.insert(0, "a local palace was started although a shared one answers")
     if wrong:
         return failed("does not bear the loss of its palace", *wrong)
     unseen = [told for name, told in CLOSED.items() if name not in runs]

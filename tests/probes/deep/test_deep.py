@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 from support.deep import CANARY, Finding, Machine, carrying
 from support.http import LoopbackServer, Reply, Request
-from support.tools import PiTool, ToolUnavailableError, pi_tool
+from support.tools import pi_tool
 
 from fleet import __version__
 from fleet.demo.stage import snapshot
@@ -17,16 +16,6 @@ from fleet.demo.stage import snapshot
 pytestmark = pytest.mark.network
 
 GATES = ("loaded", "tools", "events", "wakeup", "feed", "stamp", "mailbox", "closed")
-
-
-def provided(version: str) -> PiTool:
-    """Install pi, or skip saying why; in CI a missing tool is a failure."""
-    try:
-        return pi_tool(version)
-    except ToolUnavailableError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"not installed: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +35,7 @@ class Checked:
 def checked(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Checked]:
-    tool = provided(request.param)
+    tool = pi_tool(request.param)
     folder = tmp_path_factory.mktemp("healthy")
     scratch = folder / "tmp"
     scratch.mkdir()

@@ -1,0 +1,159 @@
+"""Planted faults: what a marker cannot see, each named by the gate whose business it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.deep import Machine, carrying, told
+from support.pi import BRIDGE, HELPER
+from support.tools import pi_tool
+
+pytestmark = pytest.mark.network
+
+CASES = Path(__file__).parents[2] / "cases" / "deep"
+SHIPPED = BRIDGE.read_text()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    return Machine.healthy(tmp_path, pi_tool())
+
+
+def changed(old: str, new: str) -> str:
+    """Return the shipped bridge with a fault in it."""
+    assert old in SHIPPED
+    return SHIPPED.replace(old, new)
+
+
+def test_a_marker_in_a_comment_only(machine: Machine) -> None:
+    unfed = changed("MEMPALACE_FEED", "SOMETHING_ELSE").replace("feeder.settled();", "")
+    unfed = unfed.replace("await feeder.finish(", "void (")
+    machine.bridge(f"// MEMPALACE_FEED=0 turns feeding off\n{unfed}")
+    found = machine.deep()
+    assert found["bridge.feed"]["verdict"] == "fail"
+    assert found["deep.feed"]["verdict"] == "fail"
+    assert found["deep.feed"]["message"] == "does not feed transcripts"
+
+
+def test_a_marker_that_says_yes_where_behaviour_says_no(machine: Machine) -> None:
+    unfed = changed("feeder.settled();", "").replace("await feeder.finish(", "void (")
+    machine.bridge(unfed)
+    found = machine.audit("--deep", require=("feed",))
+    assert found["bridge.feed"]["verdict"] == "pass"
+    assert found["deep.feed"]["verdict"] == "fail"
+    assert found["deep.feed"]["required"] is True
+    assert found["deep.feed"]["message"] == (
+        "its code says it can feed transcripts, and it does not"
+    )
+
+
+def test_a_handler_of_a_misspelt_event(machine: Machine) -> None:
+    machine.bridge(changed('pi.on("agent_settled"', 'pi.on("agent_setled"'))
+    found = machine.deep()
+    assert found["deep.events"]["verdict"] == "fail"
+    assert "never fires agent_setled; is agent_settled meant?" in told(found["deep.events"])
+    assert {g for g, f in found.items() if g.startswith("deep.") and f["verdict"] == "fail"} == {
+        "deep.events"
+    }
+
+
+def test_stamp_code_with_one_gate_unset(machine: Machine) -> None:
+    del machine.exports["MEMPALACE_PI_DEVICE"]
+    found = machine.deep()
+    assert found["bridge.stamp"]["verdict"] == "pass"
+    assert found["bridge.identity"]["verdict"] == "fail"
+    assert found["deep.stamp"]["verdict"] == "fail"
+    assert "MEMPALACE_PI_DEVICE is not set" in told(found["deep.stamp"])
+    assert "a drawer was written by nobody" in told(found["deep.stamp"])
+    assert found["deep.feed"]["verdict"] == "pass"
+
+
+def test_a_device_without_a_shared_palace(machine: Machine) -> None:
+    del machine.exports["MEMPALACE_REMOTE_URL"]
+    (machine.bin / "mempalace-mcp").write_text("#!/bin/sh\nexit 1\n")
+    (machine.bin / "mempalace-mcp").chmod(0o755)
+    found = machine.deep()
+    assert "MEMPALACE_REMOTE_URL is not set" in told(found["deep.stamp"])
+    assert found["deep.stamp"]["verdict"] == "fail"
+    assert found["deep.tools"]["verdict"] == "pass"
+
+
+def test_a_feed_helper_that_is_missing(machine: Machine) -> None:
+    (machine.bin / HELPER.name).unlink()
+    found = machine.deep()
+    assert found["deep.feed"]["verdict"] == "fail"
+    assert "mempalace-pi-session is not on the PATH" in told(found["deep.feed"])
+    assert found["deep.stamp"]["verdict"] == "pass"
+
+
+def test_a_wake_up_that_carries_an_error(machine: Machine) -> None:
+    eager = (CASES / "eager.ts").read_text()
+    call = '{ name: "mempalace_status", arguments: {} }'
+    assert call in eager
+    machine.bridge(eager.replace(call, '{ name: "mempalace_stats", arguments: {} }'))
+    found = machine.deep()
+    assert found["deep.wakeup"]["verdict"] == "fail"
+    assert found["deep.wakeup"]["message"] == "the wake-up carries an error"
+    assert "Unknown tool: mempalace_stats" in told(found["deep.wakeup"])
+    assert found["deep.tools"]["verdict"] == "pass"
+
+
+def test_an_older_bridge_is_told_by_what_it_cannot_do(machine: Machine) -> None:
+    machine.bridge((CASES / "eager.ts").read_text())
+    found = machine.deep()
+    verdicts = {gate: found[gate]["verdict"] for gate in found if gate.startswith("deep.")}
+    assert verdicts == {
+        "deep.loaded": "pass",
+        "deep.tools": "pass",
+        "deep.events": "fail",
+        "deep.wakeup": "pass",
+        "deep.feed": "fail",
+        "deep.stamp": "fail",
+        "deep.mailbox": "fail",
+        "deep.closed": "fail",
+    }
+    assert "its code says" not in told(found["deep.stamp"])
+    assert "a palace that is not there: pi ended with status 1" in told(found["deep.closed"])
+    assert "a palace that never answers: pi hung" in told(found["deep.closed"])
+
+
+def test_tools_that_conflict_with_an_adapter(machine: Machine) -> None:
+    machine.bridge((CASES / "eager.ts").read_text())
+    (machine.extensions / "zz-adapter.ts").symlink_to(CASES / "adapter.ts")
+    found = machine.deep()
+    assert found["deep.loaded"]["verdict"] == "fail"
+    assert "its tools conflict" in told(found["deep.loaded"])
+    assert "zz-adapter.ts" in told(found["deep.loaded"])
+    assert found["deep.tools"]["follows"] == "deep.loaded"
+
+
+def test_the_shipped_bridge_bears_an_adapter_and_says_so(machine: Machine) -> None:
+    (machine.extensions / "zz-adapter.ts").symlink_to(CASES / "adapter.ts")
+    found = machine.deep()
+    assert found["deep.loaded"]["verdict"] == "pass"
+    assert found["deep.tools"]["verdict"] == "warn"
+    assert "zz-adapter.ts" in told(found["deep.tools"])
+
+
+def test_a_dangling_link(machine: Machine) -> None:
+    link = machine.extensions / BRIDGE.name
+    link.unlink()
+    link.symlink_to(machine.home / "gone" / BRIDGE.name)
+    found = machine.deep()
+    assert found["bridge.placed"]["verdict"] == "fail"
+    assert found["deep.loaded"]["verdict"] == "fail"
+    assert found["deep.loaded"]["message"] == "pi runs without the bridge"
+    assert "dangling" in told(found["deep.loaded"])
+
+
+def test_an_extension_that_hangs_at_load(machine: Machine, tmp_path: Path) -> None:
+    (machine.extensions / "aa-hangs.ts").symlink_to(CASES / "hangs.ts")
+    found = machine.deep("--timeout", "15")
+    assert found["deep.loaded"]["verdict"] == "fail"
+    assert found["deep.loaded"]["message"] == "pi hangs with these extensions"
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert carrying(str(tmp_path)) == []
