@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Self
@@ -95,13 +95,19 @@ class ToolCall:
     arguments: Json
 
 
+#: What the fake model says in one turn: a text, or tool calls.
+Turn = str | list[ToolCall]
+#: A turn, or what makes one of the request's body.
+Step = Turn | Callable[[Json], Turn]
+
+
 class FakeModel(LoopbackServer):
     """An OpenAI-compatible endpoint that plays a script, then answers `OK`.
 
-    Each step of the script is a text, or the tool calls of one turn.
+    A step that makes its turn can let something happen first, in the middle of a session.
     """
 
-    def __init__(self, script: list[str | list[ToolCall]] | None = None) -> None:
+    def __init__(self, script: Sequence[Step] | None = None) -> None:
         self._script = list(script or [])
         self._next = threading.Lock()
         super().__init__(self._answer)
@@ -113,7 +119,8 @@ class FakeModel(LoopbackServer):
 
     def _answer(self, request: Request) -> Reply:
         with self._next:
-            step = self._script.pop(0) if self._script else "OK"
+            planned = self._script.pop(0) if self._script else "OK"
+        step = planned(request.json()) if callable(planned) else planned
         if isinstance(step, str):
             delta: Json = {"role": "assistant", "content": step}
         else:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import select
+import struct
 import subprocess
+import termios
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +53,11 @@ class PiHome:
         link.symlink_to(source)
         return link
 
+    def configure(self, name: str, content: object) -> None:
+        """Write one of pi's configuration files."""
+        self.agent.mkdir(parents=True, exist_ok=True)
+        (self.agent / name).write_text(json.dumps(content))
+
     def environment(self, extra: dict[str, str] | None = None) -> dict[str, str]:
         """Return the environment of a run: nothing of the caller's but the system's PATH."""
         search = [str(folder) for folder in (self.tool.bin_dir, *self.path)]
@@ -64,21 +76,13 @@ class PiHome:
         prompt: str,
         env: dict[str, str] | None = None,
         options: tuple[str, ...] = (),
+        *,
+        then: tuple[str, ...] = (),
     ) -> Ended:
-        """Run pi once in print mode."""
-        provider = {
-            "baseUrl": f"{model.url}/v1",
-            "apiKey": "tok-EXAMPLE-model",
-            "api": "openai-completions",
-            "models": [{"id": "fake"}],
-        }
-        work = self.home / "work"
-        work.mkdir(parents=True, exist_ok=True)
-        self.agent.mkdir(parents=True, exist_ok=True)
-        (self.agent / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
+        """Run pi once in print mode; it is prompted again with `then`, in the same session."""
         ended = subprocess.run(
-            [self.tool.pi_cli, "--offline", *options, "--model", "fake/fake", "-p", prompt],
-            cwd=work,
+            [*self._command(model), *options, "-p", prompt, *then],
+            cwd=self.work,
             env=self.environment(env),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -87,6 +91,50 @@ class PiHome:
             check=False,
         )
         return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    def on_screen(
+        self, model: FakeModel, prompt: str, env: dict[str, str], until: Callable[[bytes], bool]
+    ) -> bytes:
+        """Run pi on a terminal of its own; return what it wrote there until that was enough."""
+        command = [*self._command(model), prompt]
+        environment = self.environment({"TERM": "xterm-256color", **env})
+        here, there = pty.openpty()
+        fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        with subprocess.Popen(
+            command, cwd=self.work, env=environment, stdin=there, stdout=there, stderr=there
+        ) as running:
+            os.close(there)
+            try:
+                return _read(here, until)
+            finally:
+                running.kill()
+                os.close(here)
+
+    @property
+    def work(self) -> Path:
+        """The folder that pi works in."""
+        return self.home / "work"
+
+    def _command(self, model: FakeModel) -> list[str]:
+        provider = {
+            "baseUrl": f"{model.url}/v1",
+            "apiKey": "tok-EXAMPLE-model",
+            "api": "openai-completions",
+            "models": [{"id": "fake"}],
+        }
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.configure("models.json", {"providers": {"fake": provider}})
+        return [str(self.tool.pi_cli), "--offline", "--model", "fake/fake"]
+
+
+def _read(terminal: int, until: Callable[[bytes], bool]) -> bytes:
+    """Read what a program writes to its terminal, until that is enough or time is up."""
+    seen = b""
+    end = time.monotonic() + RUN_SECONDS
+    while not until(seen) and time.monotonic() < end:
+        if select.select([terminal], [], [], 0.2)[0]:
+            seen += os.read(terminal, 65_536)
+    return seen
 
 
 def declared_tools(body: dict[str, object]) -> dict[str, set[str]]:

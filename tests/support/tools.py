@@ -57,16 +57,32 @@ def pi_tool(version: str = PI_VERSION, node: str = NODE_VERSION) -> PiTool:
     Raises:
         ToolUnavailableError: a registry could not be reached.
     """
+    packages = [f"node@{node}", f"@earendil-works/pi-coding-agent@{version}"]
+    bin_dir = _npm_packages(f"pi-{version}", packages) / ".bin"
+    return PiTool(node=bin_dir / "node", pi_cli=bin_dir / "pi", bin_dir=bin_dir)
+
+
+def pi_package(name: str, version: str) -> Path:
+    """Return the folder of a package that extends pi, from npm when it is not cached.
+
+    Raises:
+        ToolUnavailableError: a registry could not be reached.
+    """
+    # As `pi install` does it: a range of pi that the package asks for is not enforced.
+    options = ["--legacy-peer-deps", f"{name}@{version}"]
+    return _npm_packages(f"{name}-{version}", options) / name
+
+
+def _npm_packages(cached_as: str, packages: list[str]) -> Path:
+    """Return a `node_modules` folder with these packages."""
 
     def install(folder: Path) -> None:
         programs = npm_bin()
-        packages = [f"node@{node}", f"@earendil-works/pi-coding-agent@{version}"]
         (folder / "package.json").write_text('{"private": true}\n')
         command = [str(programs / "npm"), "install", "--no-audit", "--no-fund", "--loglevel=error"]
         _run([*command, *packages], folder, first_on_path=programs)
 
-    bin_dir = _installed(f"pi-{version}", install) / "node_modules" / ".bin"
-    return PiTool(node=bin_dir / "node", pi_cli=bin_dir / "pi", bin_dir=bin_dir)
+    return _installed(cached_as, install) / "node_modules"
 
 
 def npm_bin() -> Path:

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-NAMES = ("status", "diary_read", "mine", "event_wait", "add_drawer")
+NAMES = ("status", "diary_read", "mine", "event_wait", "event_list", "add_drawer")
 TOOLS = [
     {"name": f"mempalace_{name}", "inputSchema": {"type": "object", "properties": {}}}
     for name in NAMES

@@ -347,8 +347,15 @@ class TestZero:
 
     @pytest.mark.parametrize("value", ["", "-1", "soon", "1e400"])
     def test_what_is_no_count_means_the_default(self, stage: Stage, value: str) -> None:
-        stage.play(START, STATUS, STATUS, STATUS, QUIT, FAKE_MCP_PLAN="die",
-                   MEMPALACE_MCP_MAX_RESPAWNS=value)  # fmt: skip
+        stage.play(
+            START,
+            STATUS,
+            STATUS,
+            STATUS,
+            QUIT,
+            FAKE_MCP_PLAN="die",
+            MEMPALACE_MCP_MAX_RESPAWNS=value,
+        )
         assert stage.starts == 3
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,16 +18,18 @@ from support.http import (
     LoopbackServer,
     RecordingMcpServer,
     Reply,
+    Step,
     ToolCall,
+    Turn,
 )
 from support.loopback import free_port
 from support.pi import BRIDGE, HELPER, Ended, PiHome, declared_tools, said_to_model
-from support.tools import pi_tool
+from support.tools import mempalace_tool, pi_package, pi_tool
 
 from fleet.demo.palace import serving
 from fleet.secrets import Secret
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.timeout(600)]
 
 TOKEN = "tok-EXAMPLE-palace"
 UNAVAILABLE = "mempalace-mcp unavailable after retries; continuing without palace tools"
@@ -46,6 +51,13 @@ RECORDED_TOOLS = [
     string_tool("mempalace_artifact_put", "kind", "content", "created_by"),
     string_tool("mempalace_mine", "source", optional=("mode", "wing", "agent")),
 ]
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    """Wait for something that takes a moment; whoever asks finds out when it never came."""
+    end = time.monotonic() + 30
+    while not happened() and time.monotonic() < end:
+        time.sleep(0.02)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +94,19 @@ def local_run(
     home.link_extension(BRIDGE)
     palace = scratch / "palace"
     fact: Json = {"subject": "heron", "predicate": "nests_at", "object": "granary"}
-    with (
-        EmbeddingStub() as embedding,
-        FakeModel([[ToolCall("mempalace_kg_add", fact)], FACT]) as model,
-    ):
+
+    def search_once_fed(_body: Json) -> Turn:
+        wait_for(lambda: "mempalace_mine" in log.read_text())
+        return [ToolCall("mempalace_search", {"query": "where the heron nests"})]
+
+    script: list[Step] = [[ToolCall("mempalace_kg_add", fact)], FACT, search_once_fed]
+    with EmbeddingStub() as embedding, FakeModel(script) as model:
         env = {
             "MEMPALACE_PALACE_PATH": str(palace),
             "MEMPALACE_PI_DEVICE": "laptop",
             **embedding.environment,
         }
-        ended = home.run(model, "Where does the heron nest?", env)
+        ended = home.run(model, "Where does the heron nest?", env, then=("Search for it.",))
         messages = [json.loads(line) for line in log.read_text().splitlines()]
         return LocalRun(ended, model, scratch / "home", palace, messages)
 
@@ -130,17 +145,17 @@ class TestOverStdio:
     ) -> None:
         stage = local_run.home / ".local/state/mempalace-pi-session/export"
         mines = [c for c in local_calls(local_run) if c["name"] == "mempalace_mine"]
-        assert [call["arguments"] for call in mines] == [
-            {"source": str(stage), "mode": "convos", "wing": "wing_conversations"}
-        ]
+        fed = {"source": str(stage), "mode": "convos", "wing": "wing_conversations"}
+        assert [call["arguments"] for call in mines] == [fed, fed]
         (exported,) = stage.glob("*.pi.txt")
         assert "> Where does the heron nest?" in exported.read_text()
 
-    def test_the_fed_sentence_is_in_the_palace(
-        self, local_run: LocalRun, mempalace_bin: Path
-    ) -> None:
-        database = (local_run.palace / "chroma.sqlite3").read_bytes()
-        assert b"The heron nests behind the old granary" in database
+    def test_the_fed_sentence_is_found_again(self, local_run: LocalRun) -> None:
+        asked, answered = (said_to_model(body) for body in local_run.model.bodies[-2:])
+        sentence = "The heron nests behind the old granary"
+        found = answered[len(asked) :]
+        assert '"results"' in found
+        assert sentence in found
 
     def test_a_solitary_palace_is_not_stamped(self, local_run: LocalRun) -> None:
         assert "pi@laptop" not in str(local_calls(local_run))
@@ -156,35 +171,69 @@ def test_a_resumed_session_is_not_woken_again(pi_home: PiHome) -> None:
         assert len(status) == 1
 
 
-def test_a_real_served_palace_over_http(
+def test_a_real_served_palace_that_dies_in_the_middle_of_a_session(
     pi_home: PiHome, no_local_palace: Path, mempalace_bin: Path, tmp_path: Path
 ) -> None:
     event: Json = {"type": "task.request", "stream": "project/x", "room": "delegation"}
-    script: list[str | list[ToolCall]] = [[ToolCall("mempalace_event_append", event)]]
-    program, home = mempalace_bin / "mempalace", tmp_path / "host"
+    fact: Json = {"subject": "heron", "predicate": "nests_at", "object": "granary"}
+    with ExitStack() as running:
+        program, home = mempalace_bin / "mempalace", tmp_path / "host"
+        palace = running.enter_context(
+            serving(program, home, tmp_path / "log", token=Secret(TOKEN))
+        )
+
+        def after_its_death(_body: Json) -> Turn:
+            running.close()
+            return [ToolCall("mempalace_kg_add", fact), ToolCall("mempalace_status", {})]
+
+        script: list[Step] = [[ToolCall("mempalace_event_append", event)], "OK", after_its_death]
+        with FakeModel(script) as model:
+            env = {
+                "MEMPALACE_REMOTE_URL": palace.url,
+                "MEMPALACE_REMOTE_TOKEN": TOKEN,
+                "MEMPALACE_PI_DEVICE": "laptop",
+            }
+            ended = pi_home.run(model, "hello", env, then=("Write it down.",))
+    tools = declared_tools(model.bodies[0])
+    alive, dead = said_to_model(model.bodies[1]), said_to_model(model.bodies[-1])
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert tools["mempalace_diary_read"] == {"agent_name", "last_n", "wing"}
+    assert f'"palace": "{palace.path}"' in said_to_model(model.bodies[0])
+    assert '"from_agent": "pi@laptop"' in alive
+    assert dead.count(f"ECONNREFUSED from {palace.url}") == 2
+    assert not (no_local_palace / "started").exists()
+    assert not [p for p in pi_home.home.rglob("*") if p.name in (".mempalace", "mempalace")]
+    assert TOKEN not in ended.stdout + json.dumps(model.bodies)
+
+
+def test_an_older_palace_connects_and_wakes_up(pi_home: PiHome, tmp_path: Path) -> None:
+    """The first mempalace that serves is 3.6; it has no coordination log yet."""
+    program = mempalace_tool("3.6") / "mempalace"
     with (
-        serving(program, home, tmp_path / "log", token=Secret(TOKEN)) as palace,
-        FakeModel(script) as model,
+        serving(program, tmp_path / "host", tmp_path / "log", token=Secret(TOKEN)) as palace,
+        FakeModel() as model,
     ):
         env = {
             "MEMPALACE_REMOTE_URL": palace.url,
             "MEMPALACE_REMOTE_TOKEN": TOKEN,
             "MEMPALACE_PI_DEVICE": "laptop",
+            "MEMPALACE_EXT_DEBUG": "1",
+            "MEMPALACE_FEED": "0",
         }
         ended = pi_home.run(model, "hello", env)
-    tools = declared_tools(model.bodies[0])
+    (body,) = model.bodies
+    palace_tools = {name for name in declared_tools(body) if name.startswith("mempalace_")}
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert tools["mempalace_diary_read"] == {"agent_name", "last_n", "wing"}
-    assert f'"palace": "{palace.path}"' in said_to_model(model.bodies[0])
-    assert '"from_agent": "pi@laptop"' in said_to_model(model.bodies[1])
-    assert not (no_local_palace / "started").exists()
-    assert TOKEN not in ended.stdout + json.dumps(model.bodies)
+    assert len(palace_tools) == 36
+    assert not [name for name in palace_tools if "event" in name]
+    assert f'"palace": "{palace.path}"' in said_to_model(body)
+    assert "Mailbox" not in said_to_model(body)
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["json", "event-stream"])
 def test_writes_to_a_shared_palace_are_stamped(pi_home: PiHome, streamed: bool) -> None:
     drawer: Json = {"wing": "w", "room": "r", "content": "c"}
-    script: list[str | list[ToolCall]] = [
+    script: list[Step] = [
         [
             ToolCall("mempalace_add_drawer", drawer),
             ToolCall("mempalace_add_drawer", {**drawer, "added_by": "pi@other"}),
@@ -255,7 +304,7 @@ def test_transcripts_travel_to_the_palace_host_and_are_mined_there(
 @pytest.mark.parametrize("missing", ["MEMPALACE_PI_DEVICE", None], ids=["no device", "both"])
 def test_stamping_needs_both_gates(pi_home: PiHome, missing: str | None) -> None:
     drawer: Json = {"wing": "w", "room": "r", "content": "c"}
-    script: list[str | list[ToolCall]] = [[ToolCall("mempalace_add_drawer", drawer)]]
+    script: list[Step] = [[ToolCall("mempalace_add_drawer", drawer)]]
     with RecordingMcpServer(RECORDED_TOOLS) as server, FakeModel(script) as model:
         env = {"MEMPALACE_REMOTE_URL": server.url, "MEMPALACE_PI_DEVICE": "laptop"}
         pi_home.run(model, "hello", {k: v for k, v in env.items() if k != missing})
@@ -323,3 +372,40 @@ def test_tools_of_another_extension_are_left_alone(pi_home: PiHome, tmp_path: Pa
     assert "zz-adapter.ts" in ended.stderr
     assert "mempalace_add_drawer" in declared_tools(model.bodies[0])
     assert '"description": "of the adapter"' in json.dumps(model.bodies[0])
+
+
+DRAWER_CALL = ToolCall("mempalace_add_drawer", {"wing": "w", "room": "r", "content": "c"})
+
+
+def test_the_mcp_adapter_keeps_the_tools_it_has(pi_home: PiHome) -> None:
+    """With and without the cache that the adapter writes when it first connects."""
+    adapter = pi_package("pi-mcp-adapter", "2.36.0")
+    with RecordingMcpServer(RECORDED_TOOLS) as server:
+        entry = {"url": server.url, "directTools": True, "lifecycle": "eager"}
+        pi_home.configure("settings.json", {"packages": [str(adapter)]})
+        pi_home.configure("mcp.json", {"mcpServers": {"mempalace": entry}})
+        for start in ("without its cache", "with its cache"):
+            with FakeModel([[DRAWER_CALL]]) as model:
+                ended = pi_home.run(model, start, {"MEMPALACE_REMOTE_URL": server.url})
+            assert (ended.returncode, ended.stdout) == (0, "OK\n")
+            assert "7 of 7 palace tools already come from" in ended.stderr
+            assert "pi-mcp-adapter/index.ts" in ended.stderr
+            assert set(declared_tools(model.bodies[0])) >= {"mcp", "mempalace_add_drawer"}
+            assert (pi_home.agent / "mcp-cache.json").exists()
+    written = [args for name, args in server.calls if name == "mempalace_add_drawer"]
+    assert written == [DRAWER_CALL.arguments] * 2
+
+
+def test_the_palace_in_pis_own_mcp_client_is_named(pi_home: PiHome) -> None:
+    with RecordingMcpServer(RECORDED_TOOLS) as server, FakeModel() as model:
+        entry = {"type": "http", "url": server.url, "exposure": "direct"}
+        pi_home.configure("mcp.json", {"mcpServers": {"mempalace": entry}})
+        env = {"MEMPALACE_REMOTE_URL": server.url}
+        ended = pi_home.run(model, "hello", env, then=("and again",))
+    tools = set(declared_tools(model.bodies[0]))
+    assert tools >= {"mempalace_status", "mcp__mempalace__mempalace_status"}
+    assert (ended.returncode, ended.stdout) == (0, "OK\n")
+    assert ended.stderr == (
+        "mempalace bridge: 7 palace tools come from builtin:mcp as well, "
+        "as mcp__mempalace__mempalace_status; keep one of the two\n"
+    )

@@ -164,6 +164,7 @@ class TestLooking:
         log.add(ASK)
         played = stage.play(START, WAKE, SETTLED, PAUSE, QUIT, **change)
         assert looks(palace) == []
+        assert "event_list" not in str(stage.calls())
         assert "Mailbox" not in str(played.steps[1].value)
         assert (played.sent, played.notices) == ([], [])
 
@@ -260,19 +261,19 @@ class TestDelivery:
     def test_a_palace_that_was_replaced_is_read_again(
         self, stage: Stage, log: EventLog, palace: RecordingMcpServer
     ) -> None:
-        log.add({**ASK, "id": "evt_old"})
+        for _ in range(25):
+            log.add(ASK)
 
-        def replaced(args: Json) -> Json:
-            log.events[0] = {**log.events[0], "id": "evt_new"}
-            return log.answer(args)
+        def replace(_args: Json) -> Json:
+            log.events.clear()
+            log.add({**ASK, "id": "evt_new"})
+            return {"success": True}
 
-        looked = [log.answer, log.answer, replaced, log.answer, log.answer]
-
-        def next_look(args: Json) -> Json:
-            return looked.pop(0)(args)
-
-        palace.answers["mempalace_event_list"] = next_look
-        played = stage.play(START, WAKE, SETTLED, PAUSE, SETTLED, PAUSE, QUIT)
+        palace.answers["mempalace_diary_read"] = replace
+        look = (SETTLED, PAUSE)
+        steps = (START, WAKE, {"tool": "mempalace_diary_read"}, *look, *look, QUIT)
+        played = stage.play(*steps)
+        assert "since_event_id" in str(looks(palace))
         assert only(played)[0]["details"] == {"events": ["evt_new"]}
 
     def test_what_others_write_commands_no_terminal(
