@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TypeAlias
 
-from fleet.facts.model import EndpointFact, Facts, LaunchFact, PathFact
+from fleet.facts.model import EndpointFact, Facts, LaunchFact, PathFact, State
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import keyed_digest
 from fleet.systems.ask import launches_of
 from fleet.systems.resolve import Resolved
 from fleet.verifier.model import Judgement
 from fleet.verifier.toolkit import Toolkit
+
+NOT_ASKED = "these facts were taken without asking for it; take them again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,16 @@ class Look:
     def artifact(self, name: str) -> PathFact | None:
         """Return what was read at an artifact's path; None when it is not wanted here."""
         artifact = self.resolved.artifacts.get(name)
-        return self.facts.paths.get(artifact.path) if artifact else None
+        return self.path(artifact.path) if artifact and artifact.path else None
+
+    def path(self, path: str) -> PathFact:
+        """Return what was read at a path.
+
+        Saved facts may be older than the inventory: what they were not asked is unsupported, and
+        neither absent nor undeclared.
+        """
+        unasked = PathFact(path=path, absolute=path, state=State.UNSUPPORTED, why=NOT_ASKED)
+        return self.facts.paths.get(path, unasked)
 
     def content(self, fact: PathFact | None) -> bytes | None:
         """Return a path's bytes, or None when they were not read."""
@@ -74,9 +85,15 @@ class Look:
         return self.blobs.get(fact.sha256) if held is None else held
 
     def launches(self) -> tuple[LaunchFact, ...]:
-        """Return what was seen of the declared ways of launching pi, in the order declared."""
-        seen = self.facts.launches
-        return tuple(seen[name] for name in launches_of(self.target) if name in seen)
+        """Return what was seen of the declared ways of launching pi, in the order declared.
+
+        One that saved facts know nothing of is unsupported: it was not asked.
+        """
+        return tuple(
+            self.facts.launches.get(name)
+            or LaunchFact(launch=name, state="unsupported", why=NOT_ASKED)
+            for name in launches_of(self.target)
+        )
 
     def endpoints(self, url: str) -> tuple[EndpointFact, ...]:
         """Return what probes heard from a URL, from every place it was asked."""

@@ -20,6 +20,7 @@ from fleet.facts.model import (
 from fleet.inventory.address import parse_address
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret, keyed_digest
+from fleet.systems.ask import request_for
 from fleet.systems.catalogue import Catalogue, load_catalogue
 from fleet.systems.resolve import resolve
 from fleet.verifier.judge import Expectations, judge
@@ -170,6 +171,12 @@ class World:
         self.endpoints.append(endpoint)
         return self
 
+    def nothing_else(self, asked: Sequence[str]) -> None:
+        """Let the probe have found nothing at every further path it was asked for."""
+        for path in asked:
+            if path not in self.paths:
+                self.broken(path, State.ABSENT)
+
     def facts(self, target: Target) -> Facts:
         return Facts(
             target=target.name,
@@ -216,10 +223,20 @@ def findings(
     secrets: Mapping[SecretRef, Secret] | None = None,
     troubles: Mapping[SecretRef, str] | None = None,
     toolkit: Toolkit | None = None,
+    whole: bool = True,
 ) -> dict[str, Finding]:
-    """Judge a world; findings by gate."""
+    """Judge a world; findings by gate.
+
+    Unless it is ``whole``, what the world does not mention was not even asked for.
+    """
     return findings_in(
-        load_catalogue(), where, world, secrets=secrets, troubles=troubles, toolkit=toolkit
+        load_catalogue(),
+        where,
+        world,
+        secrets=secrets,
+        troubles=troubles,
+        toolkit=toolkit,
+        whole=whole,
     )
 
 
@@ -231,11 +248,16 @@ def findings_in(
     secrets: Mapping[SecretRef, Secret] | None = None,
     troubles: Mapping[SecretRef, str] | None = None,
     toolkit: Toolkit | None = None,
+    whole: bool = True,
 ) -> dict[str, Finding]:
     """Judge a world by a catalogue of its own."""
     systems = [catalogue.system(name) for name in where.systems]
+    resolved = resolve(systems, where)
+    if whole:
+        request = request_for(where, resolved, nonce=NONCE)
+        world.nothing_else([question.path for question in request.paths])
     expectations = Expectations(
         today=date(2026, 12, 1), secrets=secrets or {}, troubles=troubles or {}, toolkit=toolkit
     )
-    judged = judge(where, resolve(systems, where), world.facts(where), catalogue, expectations)
+    judged = judge(where, resolved, world.facts(where), catalogue, expectations)
     return {f.gate: f for f in judged}

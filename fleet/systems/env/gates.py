@@ -7,7 +7,7 @@ from fleet.facts.dotenv import Dialect, Reading, interpret
 from fleet.facts.model import LaunchFact, PathFact
 from fleet.inventory.model import Kind, SecretRef
 from fleet.verifier.exports import Difference, compare
-from fleet.verifier.launches import Unseen, over_launches, text, value
+from fleet.verifier.launches import Unseen, over_launches, text, unseen_launch, value
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
     Judgement,
@@ -174,6 +174,10 @@ def url(look: Look) -> Judgement:
     wrong = [f"{where}: {told}" for url, where in urls.items() for told in _faults(look, url)]
     if wrong:
         return failed("is not a URL that a client can use safely", *wrong)
+    unseen = [unseen_launch(one) for one in look.launches() if one.state != "ok"]
+    if unseen or not look.launches():
+        told = unseen[0] if unseen else "no way of launching pi is declared"
+        return not_checked(f"what is exported could not be seen: {told}", *unseen)
     return passed("complete, clean, and safe to use", *urls)
 
 

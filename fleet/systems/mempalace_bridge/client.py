@@ -20,6 +20,7 @@ from fleet.verifier.markers import sight
 from fleet.verifier.model import (
     Judgement,
     failed,
+    follows_from,
     not_applicable,
     not_checked,
     passed,
@@ -51,6 +52,8 @@ def _no_feed(look: Look, launch: LaunchFact) -> list[str]:
     fact = _helper(look, launch, name)
     if fact is None:
         return [Unseen(f"{name} was not looked at; declare it as feed_bin")]
+    if fact.state in (State.UNREADABLE, State.UNSUPPORTED):
+        return [Unseen(f"{name}: {fact.why or fact.state}")]
     if fact.state is not State.PRESENT:
         return [f"{name} is {'not on the PATH' if '/' not in name else fact.state.value}"]
     content = look.content(fact)
@@ -76,8 +79,8 @@ def feed_remote(look: Look) -> Judgement:
     """With a remote palace, transcripts can be sent to its host first."""
     if "feed" not in look.target.require:
         return not_applicable("feeding is not required here")
-    launches = [one for one in look.launches() if one.state == "ok"]
-    if launches and not any(value(one, URL).set for one in launches):
+    launches = look.launches()
+    if launches and all(one.state == "ok" and not value(one, URL).set for one in launches):
         return not_applicable("the palace is not remote")
     return over_launches(
         look,
@@ -104,12 +107,20 @@ def _there(launch: LaunchFact, name: str) -> bool:
 
 def identity(look: Look) -> Judgement:
     """Stamping and mailbox need device and URL together; a solitary palace needs neither."""
+    launches = look.launches()
+    if look.text("palace_url") and launches and not any(map(_identifies, launches)):
+        # That neither is there tells nothing of a palace that is declared to be remote.
+        return follows_from("flip.path")
     return over_launches(
         look,
         _half_an_identity,
         good=_identity_told(look),
         bad="half an identity: nothing is stamped and no mail is delivered",
     )
+
+
+def _identifies(launch: LaunchFact) -> bool:
+    return launch.state != "ok" or value(launch, DEVICE).set or value(launch, URL).set
 
 
 def _half_an_identity(launch: LaunchFact) -> list[str]:
@@ -133,21 +144,29 @@ def events(look: Look) -> Judgement:
     versions: dict[str, str] = {}
     for launch in look.launches():
         versions.update(_pi_versions(look, launch.commands.get("pi")))
-    if not versions:
-        unseen = _pi_unseen(look)
-        told = unseen[0] if unseen else "no way of launching pi is declared"
-        return not_checked(f"pi's version could not be read ({told})", *unseen)
     old = [f"{where} is pi {v}" for where, v in versions.items() if _parsed(v) < SETTLED]
+    unseen = _pi_unseen(look)
     if old:
         return failed(f"this pi never fires agent_settled (it came with {SETTLED})", *old)
+    if unseen or not versions:
+        told = unseen[0] if unseen else "no way of launching pi is declared"
+        return not_checked(f"pi's version could not be read ({told})", *unseen)
     return passed(f"pi {', '.join(dict.fromkeys(versions.values()))} fires agent_settled")
 
 
 def _pi_unseen(look: Look) -> list[str]:
     return [
-        unseen_launch(one) if one.state != "ok" else f"{one.launch}: no pi on the PATH"
+        unseen_launch(one) if one.state != "ok" else f"{one.launch}: {_no_pi(one)}"
         for one in look.launches()
+        if one.state != "ok" or not _pi_versions(look, one.commands.get("pi"))
     ]
+
+
+def _no_pi(launch: LaunchFact) -> str:
+    command = launch.commands.get("pi")
+    if command is None or command.file is None:
+        return "no pi on the PATH"
+    return f"no readable package.json above {command.file.final or command.file.path}"
 
 
 def _pi_versions(look: Look, command: CommandFact | None) -> dict[str, str]:
@@ -169,18 +188,20 @@ def _parsed(version: str) -> Version:
 def flip_path(look: Look) -> Judgement:
     """What answers at the client's own URL is the remote palace, and not a local one."""
     launches = [one for one in look.launches() if one.state == "ok"]
+    unseen = [unseen_launch(one) for one in look.launches() if one.state != "ok"]
     remote = [one for one in launches if value(one, URL).set]
-    if not look.text("palace_url") and not remote:
+    if not look.text("palace_url") and not remote and not unseen:
         return not_applicable("a solitary palace: no remote one is declared")
-    if not launches:
-        return not_checked("no way of launching pi could be asked")
+    if not launches or not (remote or look.text("palace_url")):
+        told = unseen[0] if unseen else "no way of launching pi could be asked"
+        return not_checked(f"the palace that pi has is not known: {told}", *unseen)
     stay = [one.launch for one in launches if one not in remote]
     if stay:
         return failed(
             "half flipped: pi stays on the local palace",
             *(f"{launch} exports no {URL}" for launch in stay),
         )
-    return _answered(look, remote)
+    return _answered(look, remote, unseen)
 
 
 @dataclass(slots=True)
@@ -213,8 +234,8 @@ _STATUSES = {
 }
 
 
-def _answered(look: Look, launches: list[LaunchFact]) -> Judgement:
-    heard = _Heard()
+def _answered(look: Look, launches: list[LaunchFact], unseen: list[str]) -> Judgement:
+    heard = _Heard(unseen=unseen)
     for url in dict.fromkeys(text(one, URL) for one in launches):
         endpoints = [e for e in look.endpoints(url) if e.place == "target"]
         if not endpoints:

@@ -76,7 +76,7 @@ def _declared(look: Look) -> PathFact | None:
     link = look.resolved.artifacts.get("bridge")
     if not isinstance(link, Link) or not link.source:
         return None
-    return look.facts.paths.get(link.source)
+    return look.path(link.source)
 
 
 def _compared(fact: PathFact, declared: PathFact) -> Judgement:

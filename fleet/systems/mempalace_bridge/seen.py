@@ -45,7 +45,23 @@ def seen(look: Look) -> Judgement:
     if listing is None or listing.entries is None:
         return not_checked("the extensions folder could not be listed", *_why(listing))
     hider = _hider(look, listing, name)
-    return failed(hider, fact.path) if hider else passed("pi would load it", fact.path)
+    if hider:
+        return failed(hider, fact.path)
+    unread = _unread(look)
+    if unread:
+        return not_checked("what may hide it could not be read", *unread)
+    return passed("pi would load it", fact.path)
+
+
+def _unread(look: Look) -> list[str]:
+    """Return the files that may hide an extension, are there, and were not read."""
+    facts = [look.artifact(name) for name in ("extensions-manifest", *_IGNORES, "settings")]
+    there = (State.PRESENT, State.UNREADABLE, State.UNSUPPORTED)
+    return [
+        f"{fact.path}: {fact.why or fact.state}"
+        for fact in facts
+        if fact and fact.state in there and fact.kind != "directory" and look.content(fact) is None
+    ]
 
 
 def _why(listing: PathFact | None) -> tuple[str, ...]:

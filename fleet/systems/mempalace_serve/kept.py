@@ -31,12 +31,13 @@ def token(look: Look) -> Judgement:
         return failed("others can read the token", *shown)
     seen = [f for f in map(look.artifact, _FILES) if f and f.state is State.PRESENT]
     hid = [f for f in map(look.artifact, _FILES) if f and hidden(f)]
+    hid += [f for f in seen if f.mode is None]
     if hid:
         why = [f"{f.path}: {f.why or f.state}" for f in hid]
         return not_checked("not every file could be looked at", *why)
     if not (seen or processes(look) or containers(look)):
         return not_checked("neither the server nor a file with its token was seen")
-    told = [f"{f.path} is {f.mode or 0:04o}" for f in seen]
+    told = [f"{f.path} is {f.mode:04o}" for f in seen if f.mode is not None]
     return passed("only its owner can read the token", *told, *_minted(look))
 
 
