@@ -113,7 +113,12 @@ class LocalConnector:
     def _run(self, text: str) -> Outcome:
         """Run a program with ``sh``, in a session of its own that ends with it."""
         if self._home is not None and not self._home.is_dir():
-            raise Unreachable("there is no such home", stage="missing", where=str(self._home))
+            raise Unreachable(
+                f"there is no folder {one_line(str(self._home))}",
+                stage="missing",
+                where=self._target.name,
+                hint="make it, or name another home in the inventory",
+            )
         program = Program(text)
         output = Bounded(self._max_bytes, where=self._target.name)
         errors = Bounded(_MOST_ERRORS)
