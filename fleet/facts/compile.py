@@ -1,7 +1,7 @@
 """Compile a request into the one program that answers it on a target.
 
 The program is the parts of a constant library that are needed (``probe/*.sh``), and one call for
-each question. Every word that comes from a question passes through :func:`_call`, the one place
+each question. Every word that comes from a question passes through :func:`call`, the one place
 that quotes.
 """
 
@@ -52,9 +52,7 @@ def probe_script(request: Request) -> str:
 
 
 def _calls(request: Request) -> Iterator[str]:
-    yield _call(
-        "answer_begin", request.nonce, str(request.seconds), " ".join(sorted(request.known))
-    )
+    yield call("answer_begin", request.nonce, str(request.seconds), " ".join(sorted(request.known)))
     for number, path in enumerate(request.paths):
         yield _path(f"p{number}", path)
     for number, launch in enumerate(request.launches):
@@ -71,7 +69,12 @@ def _calls(request: Request) -> Iterator[str]:
     yield "answer_end"
 
 
-def _call(function: str, *words: str) -> str:
+def call(function: str, *words: str) -> str:
+    """Return a call of a shell function, its words quoted.
+
+    Raises:
+        UsageError: a word holds a NUL character, which no shell can be given.
+    """
     for word in words:
         if "\0" in word:
             raise UsageError("a path, name or word holds a NUL character", where=repr(word))
@@ -83,17 +86,22 @@ def _path(key: str, question: PathQuestion) -> str:
     if not (path.startswith(("/", "~/")) or path == "~"):
         raise UsageError("a path on a target is absolute or begins with ~/", where=repr(path))
     letter = _LETTER[question.read]
-    return _call("ask_path", key, letter, str(question.limit), path, _names(question.public))
+    return call("ask_path", key, letter, str(question.limit), path, _names(question.public))
 
 
 def _launch(key: str, question: LaunchQuestion) -> Iterator[str]:
-    words = [] if question.launch == CONTAINER else _shell_words(question.launch)
-    yield _call("ask_launch", key, _names(question.public), _names(question.secret), *words)
+    words = [] if question.launch == CONTAINER else launch_words(question.launch)
+    yield call("ask_launch", key, _names(question.public), _names(question.secret), *words)
     for number, command in enumerate(question.commands):
         yield _command(f"{key}.{number}", command)
 
 
-def _shell_words(launch: str) -> list[str]:
+def launch_words(launch: str) -> list[str]:
+    """Split a way of launching into words, as a shell does.
+
+    Raises:
+        UsageError: it is empty, or a quote in it does not end.
+    """
     try:
         words = shlex.split(launch)
     except ValueError as error:
@@ -107,15 +115,24 @@ def _command(key: str, question: CommandQuestion) -> str:
     if not question.name or "/" in question.name:
         raise UsageError("a command is a name without a slash", where=repr(question.name))
     manifest = "1" if question.manifest else "0"
-    letter = _LETTER[question.read]
-    return _call("ask_command", key, question.name, letter, str(TEXT_LIMIT), manifest)
+    words = [question.name, _LETTER[question.read], str(TEXT_LIMIT), manifest]
+    if question.version or question.every or question.beside:
+        words += [question.version, "1" if question.every else "0", *map(_beside, question.beside)]
+    return call("ask_command", key, *words)
+
+
+def _beside(path: str) -> str:
+    if path.startswith("/") or ".." in path.split("/"):
+        raise UsageError("what lies beside a manifest lies below its folder", where=repr(path))
+    return path
 
 
 def _process(key: str, question: ProcessQuestion) -> str:
     if not question.words or not all(question.words):
         raise UsageError("a process is looked for by at least one word", where=question.name)
     longest = _SPECIAL.sub(r"\\\1", max(question.words, key=len))
-    return _call(
+    comm = [_lines(question.comm)] if question.comm else []
+    return call(
         "ask_process",
         key,
         f"(^|[/.]){longest}$",
@@ -124,11 +141,12 @@ def _process(key: str, question: ProcessQuestion) -> str:
         _lines(question.secret),
         _lines(_valid(question.variables)),
         _lines(_valid(question.secret_variables)),
+        *comm,
     )
 
 
 def _containers(key: str, question: ContainerQuestion) -> str:
-    return _call(
+    return call(
         "ask_containers",
         key,
         question.project,

@@ -1,14 +1,13 @@
 """The program that carries a deep check out on a target, and the reading of its answer."""
 
 import json
-import shlex
 from functools import cache
 from importlib.resources import files
 
 from pydantic import ValidationError
 
-from fleet.errors import ProbeError, UsageError
-from fleet.facts.compile import probe_part
+from fleet.errors import ProbeError
+from fleet.facts.compile import call, launch_words, probe_part
 from fleet.facts.deep import DeepFact
 from fleet.facts.request import CONTAINER
 from fleet.facts.text import printable
@@ -36,12 +35,12 @@ def deep_script(*, nonce: str, seconds: int, launch: str, agent_dir: str, assume
         UsageError: the launch is not quoted right, or empty.
     """
     config = {"seconds": seconds - _MARGIN, "agent_dir": agent_dir, "assume": assume}
-    words = [] if launch == CONTAINER else _words(launch)
+    words = [] if launch == CONTAINER else launch_words(launch)
     calls = [
-        _call("deep_begin", nonce, str(seconds)),
-        *(_call("deep_file", name, text) for name, text in _programs().items()),
-        _call("deep_file", "config.json", json.dumps(config)),
-        _call("deep_run", *words),
+        call("deep_begin", nonce, str(seconds)),
+        *(call("deep_file", name, text) for name, text in _programs().items()),
+        call("deep_file", "config.json", json.dumps(config)),
+        call("deep_run", *words),
     ]
     library = probe_part("core") + probe_part("launches") + _text("deep.sh")
     body = "\n".join(calls)
@@ -72,20 +71,6 @@ def read_deep(output: bytes, *, nonce: str, launch: str) -> DeepFact:
             f"the deep check's answer holds what cannot be: {printable(place) or 'no JSON'}"
         ) from None
     return told.model_copy(update={"launch": launch})
-
-
-def _words(launch: str) -> list[str]:
-    try:
-        words = shlex.split(launch)
-    except ValueError as error:
-        raise UsageError(f"a way of launching is not quoted right: {error}", where=launch) from None
-    if not words:
-        raise UsageError("a way of launching is empty", hint="for example `bash -lc`")
-    return words
-
-
-def _call(function: str, *words: str) -> str:
-    return " ".join((function, *map(shlex.quote, words)))
 
 
 @cache
