@@ -33,9 +33,13 @@ def server(images: None) -> Iterator[tuple[str, int]]:
 
 def started(engine: docker.DockerClient, image: str, name: str) -> Container:
     return engine.containers.run(
-        image, entrypoint=["sleep", "600"], name=f"{NAME}-{name}", detach=True,
-        labels=LABELS, init=True,
-    )  # fmt: skip
+        image,
+        entrypoint=["sleep", "600"],
+        name=f"{NAME}-{name}",
+        detach=True,
+        labels=LABELS,
+        init=True,
+    )
 
 
 @pytest.fixture(scope="module", params=["bash", "python3", "node"])
@@ -116,9 +120,12 @@ def test_a_container_without_a_shell_cannot_be_asked_from(
         tar.add(busybox, arcname="busybox")
     engine.api.import_image(str(archive), repository=f"{NAME}-bare", tag="1")
     made = engine.containers.run(
-        f"{NAME}-bare:1", entrypoint=["/busybox", "sleep", "600"], name=f"{NAME}-bare",
-        detach=True, labels=LABELS,
-    )  # fmt: skip
+        f"{NAME}-bare:1",
+        entrypoint=["/busybox", "sleep", "600"],
+        name=f"{NAME}-bare",
+        detach=True,
+        labels=LABELS,
+    )
     one = connector(made)
     try:
         with pytest.raises(Unsupported):

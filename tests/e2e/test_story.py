@@ -4,22 +4,19 @@ The tests run in the order they stand in, on one fleet: three ssh hosts, a palac
 keeps, a running container and four images in the engine.
 """
 
-import json
 import os
 import subprocess
 import time
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
 import pytest
-from click.testing import CliRunner
 from support.loopback import free_port
-from support.rig import BASE, LABELS, NAME, PALACE, SshHost, docker0, executed
+from support.rig import NAME, PALACE, SshHost, docker0
+from support.story import DATES, IMAGE, INVENTORY, TOKEN, Fleet, devbox, wait_for_port
 
-from fleet.cli.main import cli
 from fleet.connectors.base import Connector
 from fleet.connectors.registry import connect
 from fleet.data import shipped
@@ -29,137 +26,8 @@ from fleet.inventory.model import Target
 
 pytestmark = pytest.mark.e2e
 
-IMAGE = f"{NAME}-image"
-TOKEN = "tok-EXAMPLE-e2e-canary-0a1b2c3d"
 HOSTS = ("alpha", "beta", "gamma")
-DATES = ("2026-08-10", "2026-08-12", "2026-08-25")
 GOOD = {"pass", "warn", "not-applicable"}
-
-INVENTORY = """\
-vars:
-  toolkit: ~/mempalace-toolkit
-  toolkit_source: builtin
-  palace_url: http://{docker0}:{port}/mcp
-  palace_path: /data/palace
-  palace_token: !secret env:FLEET_E2E_TOKEN
-groups:
-  machines:
-    systems: [mempalace-bridge, env]
-    require: [remote, stamp, stall, heal, schema]
-    hosts:
-      alpha: {{ssh: alpha, shell: bash -lc, vars: {{device: alpha}}}}
-      beta: {{ssh: beta, shell: zsh -ic, vars: {{device: beta}}}}
-      gamma: {{ssh: gamma, shell: [bash -ic, bash -lc], vars: {{device: gamma}}}}
-  palaces:
-    systems: [mempalace-serve]
-    require: [serve]
-    hosts:
-      vault:
-        local: {vault}
-        vars:
-          serve_mode: compose
-          bind: docker0
-          port: {port}
-          image: {palace}
-          compose_project: {name}
-          compose_dir: {vault}/serve
-          allow_empty: true
-containers:
-  devbox:
-    container: {name}-devbox
-    systems: [mempalace-bridge, env]
-    require: [remote, stamp]
-    vars: {{device: devbox, toolkit: /opt/mempalace-toolkit, agent_dir: /home/u/.pi/agent}}
-images:
-  image-2026-08-10:
-    image: docker-daemon:{image}:2026-08-10
-    systems: [mempalace-bridge]
-    require: [feed, stamp]
-    vars: {{toolkit: /opt/mempalace-toolkit}}
-  image-2026-08-12:
-    image: docker-daemon:{image}:2026-08-12
-    systems: [mempalace-bridge]
-    require: [feed, stamp]
-    vars: {{toolkit: /opt/mempalace-toolkit}}
-  image-2026-08-25:
-    image: docker-daemon:{image}:2026-08-25
-    systems: [mempalace-bridge]
-    require: [feed, stamp]
-    vars: {{toolkit: /opt/mempalace-toolkit}}
-  image-empty:
-    image: docker-daemon:{image}:empty
-    systems: [mempalace-bridge]
-    require: [feed]
-    vars: {{toolkit: /opt/mempalace-toolkit}}
-"""
-
-
-@dataclass
-class Fleet:
-    """The fleet under test, and everything ``fleet`` printed about it."""
-
-    inventory: Path
-    vault: Path
-    port: int
-    hosts: dict[str, SshHost]
-    engine: docker.DockerClient
-    before: dict[str, str] = field(default_factory=dict)
-    printed: list[str] = field(default_factory=list)
-
-    def run(self, *words: str) -> tuple[int, str]:
-        result = CliRunner().invoke(cli, [*words, "-i", str(self.inventory)])
-        assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-        self.printed.append(result.output)
-        return result.exit_code, result.stdout
-
-    def audit(self, *limit: str) -> tuple[int, dict[str, dict[str, dict[str, object]]]]:
-        words = [word for name in limit for word in ("--limit", name)]
-        code, output = self.run("audit", "--format", "json", *words)
-        found: dict[str, dict[str, dict[str, object]]] = {}
-        for finding in json.loads(output)["findings"]:
-            found.setdefault(finding["target"], {})[finding["gate"]] = finding
-        return code, found
-
-    def failing(self, name: str) -> dict[str, str]:
-        """Audit one target: its required gates that fail, with what they say."""
-        _, found = self.audit(name)
-        return {
-            gate: f"{f['message']} {f['evidence']}"
-            for gate, f in found[name].items()
-            if f["required"] and f["verdict"] in ("fail", "error", "unreachable")
-        }
-
-
-def wait_for_port(address: str, port: int, seconds: float = 60) -> None:
-    """Wait until a palace behind a published port takes requests: a proxy answers before it."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            with urllib.request.urlopen(f"http://{address}:{port}/healthz", timeout=2):
-                return
-        except OSError:
-            time.sleep(0.2)
-    raise TimeoutError(f"nothing answers at {address}:{port}")
-
-
-def devbox(engine: docker.DockerClient, url: str, token: str, *, device: str = "devbox") -> None:
-    """Run a container as a user would: the toolkit baked in, the environment given at creation."""
-    for old in engine.containers.list(all=True, filters={"name": f"{NAME}-devbox"}):
-        old.remove(force=True)
-    container = engine.containers.run(
-        BASE, ["sleep", "infinity"], name=f"{NAME}-devbox", detach=True, user="u", init=True,
-        labels=LABELS,
-        environment={"MEMPALACE_REMOTE_URL": url, "MEMPALACE_REMOTE_TOKEN": token,
-                     "MEMPALACE_PI_DEVICE": device},
-    )  # fmt: skip
-    bridge = (shipped("toolkit") / BRIDGE).read_text()
-    script = (
-        f"mkdir -p /opt/mempalace-toolkit/{Path(BRIDGE).parent} /home/u/.pi/agent/extensions; "
-        f"cat > /opt/mempalace-toolkit/{BRIDGE} <<'END_OF_BRIDGE'\n{bridge}END_OF_BRIDGE\n"
-        f"ln -s /opt/mempalace-toolkit/{BRIDGE} /home/u/.pi/agent/extensions/mempalace.ts; "
-        "chown -Rh u:u /home/u/.pi"
-    )
-    executed(container, ["sh", "-c", script])
 
 
 @pytest.fixture(scope="module")
@@ -244,8 +112,9 @@ def test_03_a_second_run_changes_nothing_in_one_round_trip(
 def test_04_container_and_images_are_judged_by_content(fleet: Fleet) -> None:
     code, found = fleet.audit("devbox", "kind=image")
     assert code == 2
-    assert {g: f for g, f in found["devbox"].items()
-            if f["required"] and f["verdict"] not in GOOD} == {}  # fmt: skip
+    assert {
+        g: f for g, f in found["devbox"].items() if f["required"] and f["verdict"] not in GOOD
+    } == {}
     assert found["devbox"]["env.loaded"]["verdict"] == "pass"
     assert found["devbox"]["flip.path"]["verdict"] == "pass"
     assert found["image-2026-08-10"]["bridge.feed"]["verdict"] == "fail"
@@ -270,25 +139,58 @@ class Break:
 
 LINK = ".pi/agent/extensions/mempalace.ts"
 BREAKS = (
-    Break("dangling link", "bridge.placed", "dangling link",
-          f"mv mempalace-toolkit/{BRIDGE} kept", f"mv kept mempalace-toolkit/{BRIDGE}"),
-    Break("old bridge", "bridge.stamp", "cannot stamp",
-          f"cp -p mempalace-toolkit/{BRIDGE} kept; "
-          f"sed -i 's/MEMPALACE_PI_DEVICE/MEMPALACE_PI_D/g' mempalace-toolkit/{BRIDGE}",
-          f"cp -p kept mempalace-toolkit/{BRIDGE}; rm kept"),
-    Break("cut bridge", "bridge.whole", "cut off",
-          f"cp -p mempalace-toolkit/{BRIDGE} kept; "
-          f"head -c 900 kept > mempalace-toolkit/{BRIDGE}",
-          f"cp -p kept mempalace-toolkit/{BRIDGE}; rm kept"),
-    Break("hidden by an index", "bridge.seen", "index.ts hides",
-          ": > .pi/agent/extensions/index.ts", "rm .pi/agent/extensions/index.ts"),
-    Break("wide rights", "env.mode", "mode 0644",
-          "chmod 644 .config/pi/.env", "chmod 600 .config/pi/.env"),
-    Break("env not loaded (bash -lc)", "env.loaded", "MEMPALACE_REMOTE_URL is not set",
-          "cp -p .profile kept; : > .profile", "cp -p kept .profile; rm kept"),
-    Break("env not loaded (zsh -ic)", "env.loaded", "zsh -ic",
-          "cp -p .zshrc kept; : > .zshrc", "cp -p kept .zshrc; rm kept", host="beta"),
-)  # fmt: skip
+    Break(
+        "dangling link",
+        "bridge.placed",
+        "dangling link",
+        f"mv mempalace-toolkit/{BRIDGE} kept",
+        f"mv kept mempalace-toolkit/{BRIDGE}",
+    ),
+    Break(
+        "old bridge",
+        "bridge.stamp",
+        "cannot stamp",
+        f"cp -p mempalace-toolkit/{BRIDGE} kept; "
+        f"sed -i 's/MEMPALACE_PI_DEVICE/MEMPALACE_PI_D/g' mempalace-toolkit/{BRIDGE}",
+        f"cp -p kept mempalace-toolkit/{BRIDGE}; rm kept",
+    ),
+    Break(
+        "cut bridge",
+        "bridge.whole",
+        "cut off",
+        f"cp -p mempalace-toolkit/{BRIDGE} kept; head -c 900 kept > mempalace-toolkit/{BRIDGE}",
+        f"cp -p kept mempalace-toolkit/{BRIDGE}; rm kept",
+    ),
+    Break(
+        "hidden by an index",
+        "bridge.seen",
+        "index.ts hides",
+        ": > .pi/agent/extensions/index.ts",
+        "rm .pi/agent/extensions/index.ts",
+    ),
+    Break(
+        "wide rights",
+        "env.mode",
+        "mode 0644",
+        "chmod 644 .config/pi/.env",
+        "chmod 600 .config/pi/.env",
+    ),
+    Break(
+        "env not loaded (bash -lc)",
+        "env.loaded",
+        "MEMPALACE_REMOTE_URL is not set",
+        "cp -p .profile kept; : > .profile",
+        "cp -p kept .profile; rm kept",
+    ),
+    Break(
+        "env not loaded (zsh -ic)",
+        "env.loaded",
+        "zsh -ic",
+        "cp -p .zshrc kept; : > .zshrc",
+        "cp -p kept .zshrc; rm kept",
+        host="beta",
+    ),
+)
 
 
 @pytest.mark.parametrize("case", BREAKS, ids=lambda case: case.about)
@@ -342,8 +244,12 @@ def test_09_a_changed_host_key_is_refused_with_the_fix(fleet: Fleet) -> None:
     known = fleet.inventory.parent / "known_hosts"
     before = known.read_text()
     other = fleet.hosts["beta"].host_key
-    lines = [f"{fleet.hosts['alpha'].address} {other}\n" if fleet.hosts["alpha"].host_key in line
-             else line for line in before.splitlines(keepends=True)]  # fmt: skip
+    lines = [
+        f"{fleet.hosts['alpha'].address} {other}\n"
+        if fleet.hosts["alpha"].host_key in line
+        else line
+        for line in before.splitlines(keepends=True)
+    ]
     known.write_text("".join(lines))
     try:
         code, output = fleet.run("audit", "--limit", "alpha")
@@ -356,8 +262,17 @@ def test_09_a_changed_host_key_is_refused_with_the_fix(fleet: Fleet) -> None:
 def recreate(fleet: Fleet) -> None:
     """Bring the palace up by hand, past fleet, as an operator in a hurry does."""
     folder = fleet.vault / "serve"
-    words = [str(fleet.vault / ".local/bin/docker-compose"), "-f", str(folder / "compose.yml"),
-             "--env-file", str(folder / ".env"), "-p", NAME, "up", "-d"]  # fmt: skip
+    words = [
+        str(fleet.vault / ".local/bin/docker-compose"),
+        "-f",
+        str(folder / "compose.yml"),
+        "--env-file",
+        str(folder / ".env"),
+        "-p",
+        NAME,
+        "up",
+        "-d",
+    ]
     subprocess.run(words, check=True, capture_output=True, timeout=120)
     wait_for_port(docker0(), fleet.port)
 
@@ -369,8 +284,11 @@ def test_10_a_palace_published_to_the_lan_fails_its_bind(fleet: Fleet) -> None:
     recreate(fleet)
     try:
         _, found = fleet.audit("vault")
-        failing = {g: f for g, f in found["vault"].items()
-                   if f["required"] and f["verdict"] in ("fail", "error")}  # fmt: skip
+        failing = {
+            g: f
+            for g, f in found["vault"].items()
+            if f["required"] and f["verdict"] in ("fail", "error")
+        }
     finally:
         code, output = fleet.run("apply", "--limit", "vault", "--yes", "--adopt")
     assert list(failing) == ["serve.bind"], failing

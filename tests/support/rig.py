@@ -25,8 +25,19 @@ LABEL = "net.example.fleet-e2e"
 LABELS = {LABEL: RUN}
 BASE = f"fleet-e2e-base:{RUN}"
 PALACE = f"fleet-e2e-palace:{RUN}"
-PYTHON_NEEDS = ("libbz2-1.0", "libexpat1", "libffi8", "liblzma5", "libncursesw6", "libreadline8",
-                "libsqlite3-0", "libssl3", "libstdc++6", "libuuid1", "zlib1g")  # fmt: skip
+PYTHON_NEEDS = (
+    "libbz2-1.0",
+    "libexpat1",
+    "libffi8",
+    "liblzma5",
+    "libncursesw6",
+    "libreadline8",
+    "libsqlite3-0",
+    "libssl3",
+    "libstdc++6",
+    "libuuid1",
+    "zlib1g",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +90,16 @@ def palace_image(client: docker.DockerClient, scratch: Path, tool: Path) -> str:
     else:
         folders.append(str(prefix))
     path = f"{environment}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    changes = [f'LABEL {LABEL}="{RUN}"', f"ENV PATH={path}", "ENV HOME=/data", "WORKDIR /data",
-               'ENTRYPOINT ["mempalace"]']  # fmt: skip
-    return import_image(client, PALACE, scratch, folders=folders, changes=changes,
-                        packages=packages)  # fmt: skip
+    changes = [
+        f'LABEL {LABEL}="{RUN}"',
+        f"ENV PATH={path}",
+        "ENV HOME=/data",
+        "WORKDIR /data",
+        'ENTRYPOINT ["mempalace"]',
+    ]
+    return import_image(
+        client, PALACE, scratch, folders=folders, changes=changes, packages=packages
+    )
 
 
 @contextmanager
@@ -139,11 +156,14 @@ def ssh_files(folder: Path, hosts: list[SshHost]) -> Iterator[Path]:
     known = folder / "known_hosts"
     known.write_text("".join(f"{h.address} {h.host_key}\n" for h in hosts))
     config = folder / "ssh_config"
-    config.write_text("".join(
-        f"Host {h.name}\n  HostName {h.address}\n  User u\n  IdentityFile {h.key}\n"
-        f"  IdentitiesOnly yes\n  UserKnownHostsFile {known}\n  GlobalKnownHostsFile /dev/null\n"
-        for h in hosts
-    ))  # fmt: skip
+    config.write_text(
+        "".join(
+            f"Host {h.name}\n  HostName {h.address}\n  User u\n  IdentityFile {h.key}\n"
+            f"  IdentitiesOnly yes\n  UserKnownHostsFile {known}\n"
+            "  GlobalKnownHostsFile /dev/null\n"
+            for h in hosts
+        )
+    )
     yield config
 
 
