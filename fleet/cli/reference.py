@@ -80,6 +80,9 @@ def _schema() -> Iterator[str]:
         "",
         "The JSON Schema is `fleet.reports.document.json_schema()`.",
         "",
+        "Findings about several targets together have the system `fleet`. Their `target` is no key",
+        "of `targets`: it is `fleet`, or the name of the group that was compared.",
+        "",
     )
     parts = cast("Mapping[str, Mapping[str, object]]", schema["$defs"])
     yield from _part("The document", schema)
@@ -113,6 +116,7 @@ _TITLES = {
     "TroublePart": "`targets[].trouble`",
     "PlatformPart": "`targets[].platform`",
     "FindingPart": "`findings[]`",
+    "WaiverPart": "`findings[].waiver`",
     "SummaryPart": "`summary`",
     "TargetCounts": "`summary.targets`",
     "ConclusionPart": "`summary.conclusion`",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from fleet.engine.context import Context, narrowed
@@ -15,6 +15,7 @@ from fleet.inventory.model import Target
 from fleet.systems.resolve import resolve
 from fleet.verifier.judge import Expectations, judge, judge_unreachable
 from fleet.verifier.run import Run, TargetResult
+from fleet.verifier.waivers import waived
 
 
 def audit(
@@ -47,7 +48,7 @@ def audit(
         looked = _looked(chosen, context, options, observer, seen or {})
     else:
         looked = _recorded(chosen, context, options.from_dir)
-    results = tuple(_judged(one, context) for one in looked)
+    results = tuple(_judged(one, context, started.date()) for one in looked)
     return Run(
         id=started.strftime("%Y%m%dT%H%M%S.%fZ"),
         command=command,
@@ -100,17 +101,18 @@ def _recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iter
         yield Looked(target, resolved, facts, None, 0)
 
 
-def _judged(looked: Looked, context: Context) -> TargetResult:
+def _judged(looked: Looked, context: Context, today: date) -> TargetResult:
     target, resolved = looked.target, looked.resolved
     if looked.facts is None:
         trouble = looked.trouble or Unreachable("nothing was seen", stage="missing")
         findings = judge_unreachable(target, [r.system for r in resolved], trouble)
         return TargetResult(target, None, findings, trouble, looked.milliseconds)
     expectations = Expectations(
-        today=datetime.now(UTC).date(),
+        today=today,
         secrets=context.secrets.values,
         troubles=context.secrets.troubles,
         toolkit=context.toolkit(target),
     )
     findings = judge(target, resolved, looked.facts, context.catalogue, expectations)
+    findings = waived(findings, context.waivers, today)
     return TargetResult(target, looked.facts, findings, None, looked.milliseconds)

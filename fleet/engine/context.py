@@ -11,7 +11,7 @@ from fleet.errors import UsageError
 from fleet.inventory.inventory import Inventory
 from fleet.inventory.known import Known
 from fleet.inventory.load import load_inventory
-from fleet.inventory.model import Target, Value
+from fleet.inventory.model import Target, Value, Waiver
 from fleet.systems.catalogue import Catalogue, load_catalogue
 from fleet.systems.model import System
 from fleet.verifier.toolkit import Toolkit
@@ -38,6 +38,11 @@ class Context:
     def known(self) -> Known:
         """Return the names that an inventory may use."""
         return Known.of(self.catalogue.systems)
+
+    @property
+    def waivers(self) -> tuple[Waiver, ...]:
+        """Return the failures that the inventory accepts."""
+        return self.inventory.waivers if self.inventory else ()
 
     @property
     def folder(self) -> Path:

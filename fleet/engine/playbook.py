@@ -26,6 +26,7 @@ from fleet.inventory.problems import did_you_mean
 from fleet.inventory.select import select
 from fleet.verifier.model import Verdict
 from fleet.verifier.run import Run, TargetResult
+from fleet.verifier.waivers import excused
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,12 @@ def _failed(
 def _holds(result: TargetResult) -> bool:
     """Whether all required gates of a target hold; one that could not be seen does not."""
     good = {Verdict.PASS, Verdict.WARN, Verdict.NOT_APPLICABLE, Verdict.WAIVED}
-    return all(f.verdict in good for f in result.findings if f.required)
+    beside = excused(result.findings)
+    return all(
+        f.verdict in good
+        for f in result.findings
+        if f.required and (f.target, f.gate) not in beside
+    )
 
 
 def _left(

@@ -1,6 +1,7 @@
 """From what the files say to targets: precedence, rendering, names that must be known."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from fleet.errors import InventoryError, Place
@@ -13,6 +14,7 @@ from fleet.inventory.known import Known, NameCheck
 from fleet.inventory.model import Target, Value
 from fleet.inventory.reach import reach
 from fleet.inventory.variables import Fault, Rendering
+from fleet.inventory.waivers import settled
 
 _IMPLIED = (ALL, UNGROUPED)
 
@@ -54,7 +56,7 @@ class Assembly:
         self._tell_faults()
         self._problems.settle()
         self._note_idle(targets)
-        return Inventory(
+        inventory = Inventory(
             targets=tuple(targets),
             gates=tuple((g.system, g.gate) for g in self._draft.gates),
             groups=self._graph.members(),
@@ -62,6 +64,9 @@ class Assembly:
             sources=tuple(self._draft.sources),
             notes=tuple(self._notes),
         )
+        waivers = settled(self._draft, inventory, self._known)
+        self._problems.settle()
+        return replace(inventory, waivers=waivers)
 
     def _refuse_empty(self) -> None:
         source = self._draft.sources[0] if self._draft.sources else "the inventory"

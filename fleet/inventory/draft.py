@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import date
 
 from fleet.errors import Place
 from fleet.inventory.model import Kind, Value
@@ -92,6 +93,17 @@ class UserGate:
     place: Place
 
 
+@dataclass(frozen=True, slots=True)
+class WaiverDraft:
+    """A waiver as it was written; ``targets`` are patterns."""
+
+    gate: Named
+    targets: tuple[Named, ...]
+    reason: str
+    until: date
+    place: Place
+
+
 @dataclass(slots=True)
 class Draft:
     """Everything that the files of one inventory say.
@@ -105,6 +117,7 @@ class Draft:
     groups: dict[str, GroupDraft] = field(default_factory=dict)
     targets: dict[str, TargetDraft] = field(default_factory=dict)
     gates: list[UserGate] = field(default_factory=list)
+    waivers: list[WaiverDraft] = field(default_factory=list)
     ansible: bool = True
     sources: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fleet.errors import Place
-from fleet.inventory.model import Target
+from fleet.inventory.model import Target, Waiver
 from fleet.systems.model import Gate
 
 
@@ -36,6 +36,7 @@ class Inventory:
         origins: for each target, where each of its variables comes from.
         sources: the files it was read from.
         notes: what a reader should know though it is no mistake.
+        waivers: failures that are accepted, their targets by name.
     """
 
     targets: tuple[Target, ...]
@@ -44,6 +45,7 @@ class Inventory:
     origins: Mapping[str, Mapping[str, Origin]] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
 
     def target(self, name: str) -> Target | None:
         """Return a target by name, None when there is none of that name."""

@@ -17,15 +17,17 @@ class Known:
         capabilities: those that each system gives, by its id.
         artifacts: the names of each system's artifacts, by its id.
         defaults: the default variables of each system, by its id.
+        gates: the system of each gate, by its id; empty for a gate of the fleet as a whole.
     """
 
     capabilities: Mapping[str, Collection[str]]
     artifacts: Mapping[str, Collection[str]] = field(default_factory=dict)
     defaults: Mapping[str, Variables] = field(default_factory=dict)
+    gates: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, systems: Mapping[str, System]) -> "Known":
-        """Return what a catalogue's systems say."""
+    def of(cls, systems: Mapping[str, System], fleetwide: Collection[str] = ()) -> "Known":
+        """Return what a catalogue's systems say, and the ids of gates of the whole fleet."""
         return cls(
             capabilities={
                 name: frozenset(gate.gives for gate in system.gates if gate.gives)
@@ -35,6 +37,10 @@ class Known:
             defaults={
                 name: {n: v.default for n, v in system.variables.items() if v.default is not None}
                 for name, system in systems.items()
+            },
+            gates={
+                **{gate.id: name for name, system in systems.items() for gate in system.gates},
+                **dict.fromkeys(fleetwide, ""),
             },
         )
 

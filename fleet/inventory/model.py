@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -113,3 +114,20 @@ class Target:
     def kind(self) -> Kind:
         """Return which kind of target this is."""
         return self.address.scheme.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A failure that is accepted: of one gate, on some targets, for a reason, until a day.
+
+    Attributes:
+        gate: the gate's id.
+        targets: names of targets; of a fleet-wide gate ``fleet`` or a group's name.
+        until: the last day on which it holds.
+    """
+
+    gate: str
+    targets: tuple[str, ...]
+    reason: str
+    until: date
+    place: Place | None = field(default=None, compare=False)

@@ -12,6 +12,7 @@ from fleet.inventory.draft import (
     Setting,
     TargetDraft,
     UserGate,
+    WaiverDraft,
     WrittenAddress,
 )
 from fleet.inventory.model import Kind
@@ -43,6 +44,7 @@ def read_native(root: MapNode, draft: Draft) -> None:
         return
     _read_group(draft.group(ALL, None), part, root, draft)
     _read_gates(part, root, draft)
+    _read_waivers(part, root, draft)
 
 
 def _read_group(group: GroupDraft, part: GroupPart, node: MapNode, draft: Draft) -> None:
@@ -102,10 +104,27 @@ def _read_target(
         target.address = WrittenAddress(written[0], text or "", place)
 
 
+def _items(root: MapNode, key: str) -> tuple[Node, ...]:
+    pair = root.pairs.get(key)
+    return pair.value.items if pair and isinstance(pair.value, ListNode) else ()
+
+
+def _read_waivers(part: InventoryPart, root: MapNode, draft: Draft) -> None:
+    for waiver, node in zip(part.waivers or (), _items(root, "waivers"), strict=True):
+        where = _place_of(node, "targets")
+        draft.waivers.append(
+            WaiverDraft(
+                gate=Named(waiver.gate, _place_of(node, "gate")),
+                targets=tuple(Named(target, where) for target in waiver.targets),
+                reason=waiver.reason,
+                until=waiver.until,
+                place=node.place,
+            )
+        )
+
+
 def _read_gates(part: InventoryPart, root: MapNode, draft: Draft) -> None:
-    pair = root.pairs.get("gates")
-    nodes: tuple[Node, ...] = pair.value.items if pair and isinstance(pair.value, ListNode) else ()
-    for gate, node in zip(part.gates or (), nodes, strict=True):
+    for gate, node in zip(part.gates or (), _items(root, "gates"), strict=True):
         place = _place_of(node, "id")
         if gate.check is not None or gate.marker is None:
             what = f"the gate `{gate.id}` has no `marker`"

@@ -9,6 +9,7 @@ from fleet.inventory.schema import (
     HostPart,
     ImagePart,
     InventoryPart,
+    WaiverPart,
 )
 
 BEGIN = "<!-- keys: made from the schema -->"
@@ -37,6 +38,8 @@ _GATE = (
     ("remedy", "what to do about it"),
     ("source", "where the rule comes from"),
     ("kinds", "host, container, image: what it can be asked of; all when nothing is said"),
+    ("deep", "true: asked with `--deep` only"),
+    ("fixed_by", "artifacts of the system that put it right when they are deployed again"),
 )
 
 
@@ -45,6 +48,8 @@ def keys_reference() -> str:
     parts = [_table(title, about, list(_described(model))) for title, about, model in _PARTS]
     gates = [row for row in _GATE if row[0] in GatePart.model_fields]
     parts.append(_table("A gate of your own", "Under `gates:`, a list.", gates))
+    waivers = list(_described(WaiverPart))
+    parts.append(_table("A waiver", "Under `waivers:`, a list; every key is needed.", waivers))
     return "\n\n".join(parts)
 
 

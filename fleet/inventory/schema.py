@@ -4,8 +4,10 @@ These models are the one description: loading validates with them, ``fleet inven
 prints them as JSON Schema, and the reference of keys is made from their descriptions.
 """
 
+import contextlib
 import re
 import shlex
+from datetime import date
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -14,6 +16,7 @@ from fleet.systems.model import Gate
 
 DEFAULT_GATE_SYSTEM = "mempalace-bridge"
 
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _OPERATORS = "- , * ? ! & ~ [ ] { } ="
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"[^\s,*?!&~\[\]{}=\x00-\x1f\x7f-\x9f-][^\s,*?!&~\[\]{}=\x00-\x1f\x7f-\x9f]*")
@@ -81,6 +84,20 @@ def check_name(name: object) -> object:
     return name
 
 
+def _day(value: object) -> object:
+    """Read a day; pydantic itself would take a number for seconds since 1970."""
+    if isinstance(value, str) and _DAY.fullmatch(value):
+        with contextlib.suppress(ValueError):  # no such day, as the 30th of February
+            return date.fromisoformat(value)
+    raise ValueError(f"`{value}` is no day: write one as 2027-01-31")
+
+
+def _text(value: object) -> object:
+    if isinstance(value, str) and not value.strip():
+        raise ValueError("an empty text says nothing")
+    return value
+
+
 Words = Annotated[
     tuple[str, ...],
     BeforeValidator(_one_or_many),
@@ -96,6 +113,8 @@ BecomeUser = Annotated[
     BeforeValidator(_become),
     WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "string"}]}),
 ]
+Day = Annotated[date, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+Text = Annotated[str, BeforeValidator(_text)]
 VariableName = Annotated[str, BeforeValidator(check_variable)]
 Name = Annotated[str, BeforeValidator(check_name)]
 # A variable holds whatever YAML can say; nothing below it is ours to check.
@@ -223,11 +242,32 @@ class GatePart(Gate):
     system: str = Field(DEFAULT_GATE_SYSTEM, description="the system it extends")
 
 
+class WaiverPart(Part):
+    """A failure that is accepted, for a reason and until a day."""
+
+    ALIASES = {
+        "target": "`targets`",
+        "expires": "`until`",
+        "because": "`reason`",
+        "why": "`reason`",
+    }
+
+    gate: Text = Field(description="the gate whose failure is accepted")
+    targets: Annotated[Words, Field(min_length=1)] = Field(
+        description="where: names, groups or patterns; `fleet` or a group for a fleet-wide gate"
+    )
+    reason: Text = Field(description="why it is accepted; shown in every report")
+    until: Day = Field(description="the last day on which it is, such as 2027-01-31")
+
+
 class InventoryPart(GroupPart):
     """A whole inventory file; what stands at its top holds for every target."""
 
     gates: tuple[GatePart, ...] | None = Field(
         None, description="gates of your own, beside those of the systems"
+    )
+    waivers: tuple[WaiverPart, ...] | None = Field(
+        None, description="failures that are accepted, each for a reason and until a day"
     )
 
 

@@ -4,7 +4,7 @@ The layout only grows: a key that exists keeps its meaning. Order is fixed (targ
 name), so that two documents of one run are equal byte for byte.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -14,7 +14,7 @@ from fleet.errors import TargetError, Unreachable, Unsupported
 from fleet.facts.model import Platform
 from fleet.inventory.model import Kind
 from fleet.reports.text import printable
-from fleet.verifier.model import Finding, Severity, Verdict
+from fleet.verifier.model import Accepted, Finding, Severity, Verdict
 from fleet.verifier.run import Run, TargetResult, conclude
 
 FORMAT: Literal["fleet.run/1"] = "fleet.run/1"
@@ -75,10 +75,18 @@ class TargetPart(Part):
     platform: PlatformPart | None
 
 
+class WaiverPart(Part):
+    """What the inventory says of a failure that it accepts."""
+
+    reason: str
+    until: date = Field(description="The last day on which the failure is accepted.")
+    expired: bool = Field(description="Whether that day has passed; the failure then counts.")
+
+
 class FindingPart(Part):
     """One gate's verdict on one target."""
 
-    target: str
+    target: str = Field(description="A target; of the system `fleet`: `fleet`, or a group.")
     system: str
     gate: str
     verdict: Verdict
@@ -90,6 +98,11 @@ class FindingPart(Part):
     remedy: str | None
     follows: str | None = Field(description="A gate here whose failure this one only repeats.")
     capabilities: tuple[str, ...]
+    waiver: WaiverPart | None = Field(description="Of a failure that is, or was, accepted.")
+    fixed_by: tuple[str, ...] = Field(
+        description="Artifacts that `fleet fix` deploys again to put it right; empty where a"
+        " person has to."
+    )
 
 
 class TargetCounts(Part):
@@ -213,7 +226,16 @@ def _finding(finding: Finding) -> FindingPart:
         remedy=_text(finding.remedy),
         follows=finding.follows,
         capabilities=_texts(finding.capabilities),
+        waiver=_waiver(finding.waiver),
+        fixed_by=finding.fixed_by,
     )
+
+
+def _waiver(waiver: Accepted | None) -> WaiverPart | None:
+    if waiver is None:
+        return None
+    reason = printable(waiver.reason)
+    return WaiverPart(reason=reason, until=waiver.until, expired=waiver.expired)
 
 
 def _text(text: str | None) -> str | None:

@@ -99,6 +99,7 @@ def chapters(run: Run) -> Chapters:
     for result in run.results:
         if not (result.facts is None and result.trouble is not None):
             _sort(result.findings, heap, strict=run.strict)
+    _sort(run.fleetwide, heap, strict=run.strict)
     told = {name: _grouped(found, heap.followers) for name, found in heap.told.items()}
     return Chapters(
         silent=_silences(silent), unchecked=_unchecked(heap.unchecked, strict=run.strict), **told
@@ -149,7 +150,7 @@ def _grouped(
     same: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for f in findings:
         key = (f.system, f.gate, f.verdict, f.severity, f.required)
-        same[*key, f.message, f.evidence, f.since, f.remedy].append(f)
+        same[*key, f.message, f.evidence, f.since, f.remedy, f.waiver, f.fixed_by].append(f)
     groups = [
         Group(
             found[0],

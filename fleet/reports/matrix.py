@@ -96,9 +96,11 @@ def matrix(run: Run) -> Matrix:
     """Lay out a run: one row a target, in the run's order.
 
     A system's cell leaves out capabilities that are not required there: they have their own column.
+    Findings about the fleet as a whole belong to no row.
     """
-    systems = unique(f.system for f in run.findings)
-    capabilities = unique(c for f in run.findings for c in f.capabilities)
+    findings = [f for result in run.results for f in result.findings]
+    systems = unique(f.system for f in findings)
+    capabilities = unique(c for f in findings for c in f.capabilities)
     rows = tuple(
         Row(
             (result.target.name,),

@@ -97,8 +97,12 @@ def finding(group: Group, view: View) -> Iterator[Text]:
     )
     for evidence in told.evidence:
         yield from paragraph(_shown(evidence, view), width)
+    if told.waiver is not None:
+        yield from paragraph(_shown(str(told.waiver), view), width, style="cyan")
     if told.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE):
         yield from paragraph(_shown(_advice(told.since, told.remedy), view), width, style="bold")
+    if told.fixed_by and told.verdict is Verdict.FAIL:
+        yield from paragraph(f"`fleet fix {told.gate}` shows what would put it right", width)
     if group.followers:
         yield from paragraph(f"and so not asked: {', '.join(group.followers)}", width, style="dim")
 

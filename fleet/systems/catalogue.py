@@ -206,13 +206,15 @@ def _validate(catalogue: Catalogue) -> None:
         ids.add(gate.id)
         if (gate.marker is None) == (gate.check is None):
             raise CatalogueError("a gate has either a marker or a check", where=where)
-        if gate.marker and gate.marker.artifact not in system.artifacts:
-            known = ", ".join(system.artifacts) or "none"
-            raise CatalogueError(
-                f"there is no artifact {gate.marker.artifact!r} to look into",
-                where=where,
-                hint=f"artifacts of {system.system}: {known}",
-            )
+        wanted = [*([gate.marker.artifact] if gate.marker else []), *gate.fixed_by]
+        for artifact in wanted:
+            if artifact not in system.artifacts:
+                known = ", ".join(system.artifacts) or "none"
+                raise CatalogueError(
+                    f"it names the artifact {artifact!r}, which is not there",
+                    where=where,
+                    hint=f"artifacts of {system.system}: {known}",
+                )
     for system, gate in catalogue.gates():
         for needed in gate.needs:
             if needed not in ids:

@@ -173,6 +173,7 @@ class Gate(Spec):
         source: where the rule comes from.
         kinds: the kinds of target it can be asked of; empty means all.
         deep: whether only what ``--deep`` runs can answer it; it is not asked without.
+        fixed_by: artifacts of the system that put it right when they are deployed (again).
     """
 
     id: GateId
@@ -191,6 +192,7 @@ class Gate(Spec):
     source: str = ""
     kinds: tuple[Literal["host", "container", "image"], ...] = ()
     deep: bool = False
+    fixed_by: tuple[Name, ...] = ()
 
 
 class Variable(Spec):

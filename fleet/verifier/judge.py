@@ -10,7 +10,7 @@ from datetime import date
 
 from fleet.errors import TargetError
 from fleet.facts.model import Facts
-from fleet.inventory.model import SecretRef, Target
+from fleet.inventory.model import Kind, SecretRef, Target
 from fleet.secrets import Secret
 from fleet.systems.catalogue import Catalogue
 from fleet.systems.model import Gate, System
@@ -21,6 +21,7 @@ from fleet.verifier.model import (
     Finding,
     Judgement,
     Verdict,
+    errored,
     follows_from,
     not_applicable,
     not_checked,
@@ -87,9 +88,7 @@ def judge_unreachable(
 ) -> tuple[Finding, ...]:
     """Give every gate of a target that could not be asked its verdict: unreachable."""
     judgement = Judgement(Verdict.UNREACHABLE, trouble.what, remedy=trouble.hint or None)
-    return tuple(
-        _finding(target, s, g, judgement) for s in systems for g in s.gates if not g.deep
-    )
+    return tuple(_finding(target, s, g, judgement) for s in systems for g in s.gates if not g.deep)
 
 
 @dataclass(slots=True)
@@ -121,7 +120,13 @@ class _Court:
                 return follows_from(cause)
         look = self.looks[system.system]
         check = self.catalogue.check(system.system, gate)
-        return check(look) if check else judge_marker(look, gate)
+        try:
+            return check(look) if check else judge_marker(look, gate)
+        except Exception as error:  # noqa: BLE001 - what one target holds must not end the run; its text may be the target's own, and is not told
+            return errored(
+                f"the gate could not judge what was read ({type(error).__name__})",
+                remedy="look at the files it asks about by hand, and report it as a fault of fleet",
+            )
 
     def _cause(self, needed: str) -> str | None:
         """Return the gate that explains why a needed one does not hold; None when it holds."""
@@ -146,7 +151,14 @@ def _finding(target: Target, system: System, gate: Gate, judgement: Judgement) -
         remedy=judgement.remedy or gate.remedy or None,
         follows=judgement.follows,
         capabilities=(gate.gives,) if gate.gives else (),
+        fixed_by=_fixed_by(target, gate, judgement),
     )
+
+
+def _fixed_by(target: Target, gate: Gate, judgement: Judgement) -> tuple[str, ...]:
+    """Return what to deploy again: an image is rebuilt, not changed."""
+    fixable = judgement.verdict is Verdict.FAIL and target.kind is not Kind.IMAGE
+    return gate.fixed_by if fixable else ()
 
 
 def is_required(target: Target, gate: Gate) -> bool:

@@ -1,6 +1,7 @@
 """Verdicts, judgements and findings."""
 
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 
 
@@ -44,6 +45,24 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
+class Accepted:
+    """The inventory's word on a failure: accepted for a reason, up to and including a day.
+
+    Attributes:
+        expired: whether that day has passed; the failure then counts.
+    """
+
+    reason: str
+    until: date
+    expired: bool
+
+    def __str__(self) -> str:
+        if self.expired:
+            return f"the waiver ran out on {self.until}: {self.reason}"
+        return f"waived until {self.until}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One gate's verdict on one target, with the facts that decided it.
 
@@ -51,6 +70,8 @@ class Finding:
         required: whether the verdict decides the exit code.
         since: the commit or version the gate dates from, as shown (``29e660e (2026-08-12)``).
         follows: a gate on the same target whose failure this one only repeats.
+        waiver: what the inventory says of the failure, where it says something.
+        fixed_by: artifacts of the system that put a failure right when they are deployed again.
     """
 
     target: str
@@ -65,6 +86,8 @@ class Finding:
     remedy: str | None = None
     follows: str | None = None
     capabilities: tuple[str, ...] = field(default=())
+    waiver: Accepted | None = None
+    fixed_by: tuple[str, ...] = ()
 
 
 def passed(message: str, *evidence: str) -> Judgement:

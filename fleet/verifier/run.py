@@ -8,6 +8,7 @@ from fleet.errors import TargetError
 from fleet.facts.model import Facts
 from fleet.inventory.model import Target
 from fleet.verifier.model import Finding, Verdict
+from fleet.verifier.waivers import excused
 
 UNSEEN = frozenset({Verdict.NOT_CHECKED, Verdict.UNREACHABLE, Verdict.ERROR})
 
@@ -36,6 +37,7 @@ class Run:
     Attributes:
         id: unique, sortable by start.
         command: the command's name (``audit``, ``check``, ...), never its arguments.
+        fleetwide: findings about several targets together; they name the fleet, or a group.
     """
 
     id: str
@@ -44,11 +46,12 @@ class Run:
     finished: datetime
     results: tuple[TargetResult, ...]
     strict: bool = False
+    fleetwide: tuple[Finding, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return all findings, target by target."""
-        return tuple(f for result in self.results for f in result.findings)
+        """Return all findings, target by target, then those about the fleet."""
+        return (*(f for result in self.results for f in result.findings), *self.fleetwide)
 
     def counts(self) -> Counter[Verdict]:
         """Count findings by verdict; verdicts that did not occur count 0."""
@@ -67,10 +70,15 @@ class Conclusion:
 def conclude(run: Run) -> Conclusion:
     """Decide a run's exit code.
 
-    Required findings decide; with ``strict`` advisory failures and warnings do too. A run that
-    checked nothing is not a success: it exits 3.
+    Required findings decide; with ``strict`` advisory failures and warnings do too. A waived
+    failure does not, nor what only follows from one. A run that checked nothing is not a success:
+    it exits 3.
     """
-    deciding = [f for f in run.findings if f.required or run.strict]
+    findings = run.findings
+    beside = excused(findings)
+    deciding = [
+        f for f in findings if (f.required or run.strict) and (f.target, f.gate) not in beside
+    ]
     failed = [f for f in deciding if f.verdict is Verdict.FAIL]
     if run.strict:
         failed += [f for f in deciding if f.verdict is Verdict.WARN]
@@ -79,12 +87,15 @@ def conclude(run: Run) -> Conclusion:
     unseen = [f for f in deciding if f.verdict in UNSEEN]
     if unseen:
         return Conclusion(3, _told(unseen, "could not be checked"))
-    held = [f for f in deciding if f.verdict is Verdict.PASS]
+    held = sum(f.verdict is Verdict.PASS for f in deciding)
+    waived = sum(f.verdict is Verdict.WAIVED for f in deciding)
     if not held:
         return Conclusion(3, "nothing required was checked")
-    if len(held) == 1:
+    if waived:
+        return Conclusion(0, f"{held} of {held + waived} required gates hold, {waived} waived")
+    if held == 1:
         return Conclusion(0, "the one required gate holds")
-    return Conclusion(0, f"all {len(held)} required gates hold")
+    return Conclusion(0, f"all {held} required gates hold")
 
 
 def _told(findings: list[Finding], what: str) -> str:

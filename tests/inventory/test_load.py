@@ -355,3 +355,20 @@ def test_anything_loads_or_is_refused_in_words(name: str, raw: object, tmp_path:
         assert error.what  # noqa: PT017 - both outcomes are right, each in its way
     else:
         assert inventory.targets
+
+
+def test_a_waiver_names_its_targets(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yml").write_text(
+        "groups:\n  machines:\n    systems: mempalace-bridge\n    hosts: {a: , b: }\n"
+        "hosts: {c: {systems: env}}\n"
+        "waivers:\n"
+        "  - {gate: bridge.feed, targets: [all, '!b'], reason: so, until: 2026-12-24}\n"
+        "  - {gate: fleet.skew, targets: machines, reason: so, until: 2026-12-25}\n"
+    )
+    known = Known(
+        {"env": (), "mempalace-bridge": ("feed",)},
+        gates={"bridge.feed": "mempalace-bridge", "fleet.skew": ""},
+    )
+    one, other = load_inventory(tmp_path, known=known).waivers
+    assert (one.gate, one.targets, str(one.until)) == ("bridge.feed", ("a",), "2026-12-24")
+    assert other.targets == ("machines",)

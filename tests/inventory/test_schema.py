@@ -32,7 +32,7 @@ def test_it_takes_what_the_loader_takes() -> None:
         "unknown-key-of-group",
         "unknown-key-at-the-top",
         "unknown-key-of-gate",
-        "waivers-are-not-known",
+        "waiver-half-written",
         "wrong-types",
         "image-without-address",
     ],

@@ -1,0 +1,42 @@
+"""Waivers: a failure that the inventory accepts is told as waived, until its day has passed. Pure.
+
+Only ``fail`` is ever touched. What passes needs no waiver, and what could not be seen cannot be
+accepted: nobody knows what it would be.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import date
+
+from fleet.inventory.model import Waiver
+from fleet.verifier.model import Accepted, Finding, Verdict
+
+
+def waived(
+    findings: Iterable[Finding], waivers: Sequence[Waiver], today: date
+) -> tuple[Finding, ...]:
+    """Return findings with waivers applied.
+
+    A failure within a waiver's time is ``waived``; after its last day it stays a failure, and says
+    that the waiver has run out.
+    """
+    of = {(waiver.gate, name): waiver for waiver in waivers for name in waiver.targets}
+    return tuple(_applied(f, of.get((f.gate, f.target)), today) for f in findings)
+
+
+def _applied(finding: Finding, waiver: Waiver | None, today: date) -> Finding:
+    if waiver is None or finding.verdict is not Verdict.FAIL:
+        return finding
+    accepted = Accepted(waiver.reason, waiver.until, expired=today > waiver.until)
+    verdict = finding.verdict if accepted.expired else Verdict.WAIVED
+    return replace(finding, verdict=verdict, waiver=accepted)
+
+
+def excused(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
+    """Return (target, gate) of what was not asked because a waived failure tells its cause."""
+    accepted = {(f.target, f.gate) for f in findings if f.verdict is Verdict.WAIVED}
+    return frozenset(
+        (f.target, f.gate)
+        for f in findings
+        if f.verdict is Verdict.NOT_CHECKED and (f.target, f.follows) in accepted
+    )
