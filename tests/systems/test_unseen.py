@@ -96,3 +96,13 @@ def test_a_helper_that_could_not_be_read_is_not_called_missing() -> None:
     where = target("mempalace-bridge", require=["feed"], feed_bin="/opt/session")
     world.launch(variables={"MEMPALACE_FEED_BIN": "/opt/session"})
     assert findings(where, world)["bridge.feed-on"].verdict is UNSEEN
+
+
+def test_what_a_gate_cannot_judge_is_an_error_of_its_own() -> None:
+    """A settings file nested beyond reason is one target's, and must not end the run."""
+    world = solitary(World()).folder("~/.pi/agent/extensions", "mempalace.ts")
+    world.file("~/.pi/agent/settings.json", b"[" * 200_000)
+    found = findings(target("mempalace-bridge"), world)
+    assert found["bridge.seen"].verdict is Verdict.ERROR
+    assert "RecursionError" in found["bridge.seen"].message
+    assert found["bridge.whole"].verdict is Verdict.PASS

@@ -66,7 +66,8 @@ def placed(look: Look) -> Judgement:
     if nowhere:
         return nowhere
     if fact.kind != "file":
-        return failed(f"is a {fact.kind}, not a file", way(fact))
+        kind = "folder" if fact.kind == "directory" else "special file"
+        return failed(f"is a {kind}, not a file", way(fact))
     if declared is None:
         return passed("is there; where it should lead is not declared", way(fact), *hops(fact))
     return _compared(fact, declared)
