@@ -21,7 +21,7 @@ HEAD = 4  # mark, nonce, number, kind
 
 _PLAIN = re.compile(rb"[ -~]*")
 _HEX = re.compile(rb"(?:[0-9a-f]{2})*")
-_KEY = re.compile(r"[a-z][0-9]{1,9}(?:\.(?:[0-9]{1,10}|file|manifest))*")
+_KEY = re.compile(r"[a-z][0-9]{1,9}(?:\.(?:[0-9]{1,10}|file|manifest|more|beside))*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _DIGITS = 19
 

@@ -87,6 +87,8 @@ class PathFact(Fact):
         at: the component where reading stopped, for every state but ``present``.
         why: the reason in one line, where the state alone does not tell; of what is ``present``,
             why it was not read, or not whole.
+        writable: of a folder that was listed, whether the user who was asked may write in it;
+            None where nobody could try.
     """
 
     path: str
@@ -106,6 +108,7 @@ class PathFact(Fact):
     env: EnvFile | None = None
     at: str | None = None
     why: str | None = None
+    writable: bool | None = None
 
 
 class EnvValue(Fact):
@@ -121,11 +124,21 @@ class EnvValue(Fact):
 
 
 class CommandFact(Fact):
-    """A program on a PATH; ``file`` is absent when no folder of the PATH has it."""
+    """A program on a PATH; ``file`` is absent when no folder of the PATH has it.
+
+    Attributes:
+        version: the first line it printed when it was asked for its version; None when it was
+            not asked, empty when it printed none.
+        others: further programs of this name on the PATH, in its order; None when not asked.
+        beside: files beside the manifest, by their path from its folder.
+    """
 
     name: str
     file: PathFact | None = None
     manifest: PathFact | None = None
+    version: str | None = None
+    others: tuple["CommandFact", ...] | None = None
+    beside: dict[str, PathFact] = Field(default_factory=dict)
 
 
 class LaunchFact(Fact):
@@ -150,10 +163,15 @@ class ProcessFact(Fact):
         command: the program, and of its arguments those that were asked for.
         flags: values of public flags; a bare flag's is empty.
         variables: empty where this user may not see the process's environment.
+        parent: the pid of the process that started it; None where it was not told.
+        contained: whether it runs in a container that is no target of this question; None where
+            that was not told.
     """
 
     pid: int
     user: str
+    parent: int | None = None
+    contained: bool | None = None
     started: int | None = None
     command: str = ""
     flags: dict[str, str] = Field(default_factory=dict)
@@ -251,12 +269,21 @@ class EndpointFact(Fact):
         url: without credentials.
         place: where the requests came from.
         answers: by what was asked: ``healthz``, ``no-token``, ``wrong-token``, ``initialize``,
-            ``tools``, ``status``, ``statusz``.
+            ``tools``, ``status``, ``statusz``; where it was wanted, ``foreign-origin``,
+            ``foreign-host`` and each route by its path (``/sync/peers``): of these the status
+            is told as it came, and ``detail`` is the type of the content.
         server: ``initialize.serverInfo`` name and version.
         palace: ``sqlite_integrity.palace`` as ``mempalace_status`` tells it.
         usable: whether status came without an error and its integrity check did not fail; None
             when it was not seen.
         trouble: the palace's own error text, one line.
+        path_hash: what ``/statusz`` says of the palace's path, the head of its sha256.
+        writer: what ``/statusz`` says of writing: ``read_only``, ``peer_writer_read_only`` and
+            the like.
+        stale: whether it runs other libraries than are installed (``library_versions.stale``);
+            None when it does not tell.
+        stale_packages: those it names, each with both versions.
+        installed: the mempalace it finds installed beside itself.
     """
 
     url: str
@@ -269,6 +296,11 @@ class EndpointFact(Fact):
     drawers: int | None = None
     usable: bool | None = None
     trouble: str = ""
+    path_hash: str = ""
+    writer: dict[str, bool] = Field(default_factory=dict)
+    stale: bool | None = None
+    stale_packages: tuple[str, ...] = ()
+    installed: str = ""
 
 
 class Facts(Fact):

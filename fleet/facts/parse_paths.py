@@ -16,7 +16,7 @@ from fleet.facts.model import (
     PathFact,
     State,
 )
-from fleet.facts.request import LaunchQuestion, PathQuestion, Read, Request
+from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
 
 CHANGED = "it changed while it was read"
 
@@ -134,7 +134,9 @@ class PathReader:
 
     def _whole(self, key: str, read: Read, fact: PathFact) -> PathFact:
         if read is Read.LIST:
-            return fact.model_copy(update={"entries": self._entries(key)})
+            may = self._answer.maybe("may", key)
+            told = {"entries": self._entries(key), "writable": may.flag(1) if may else None}
+            return fact.model_copy(update=told)
         if read is Read.ENV:
             return fact.model_copy(update={"env": self._env(key)})
         record = self._answer.maybe("sum", key)
@@ -196,20 +198,41 @@ class PathReader:
             state=state,
             variables=take_variables(self._answer, key, names),
             commands={
-                command.name: self._command(f"{key}.{number}", command.name, command.read)
+                command.name: self._command(f"{key}.{number}", command)
                 for number, command in enumerate(question.commands)
             },
         )
 
-    def _command(self, key: str, name: str, read: Read) -> CommandFact:
+    def _command(self, key: str, question: CommandQuestion) -> CommandFact:
         if not self._answer.one("command", key).flag(1):
-            return CommandFact(name=name)
+            return CommandFact(name=question.name, others=() if question.every else None)
+        version = self._answer.maybe("version", key)
+        return self._found(key, question.name, question.read).model_copy(
+            update={
+                "version": (version.maybe(1) or "").strip() if version else None,
+                "others": self._others(key, question) if question.every else None,
+                "beside": {
+                    path: self.path(f"{key}.beside.{number}", Read.WHOLE)
+                    for number, path in enumerate(question.beside, 1)
+                    if self._answer.has("path", f"{key}.beside.{number}")
+                },
+            }
+        )
+
+    def _found(self, key: str, name: str, read: Read) -> CommandFact:
         has_manifest = self._answer.has("path", f"{key}.manifest")
         return CommandFact(
             name=name,
             file=self.path(f"{key}.file", read),
             manifest=self.path(f"{key}.manifest", Read.WHOLE) if has_manifest else None,
         )
+
+    def _others(self, key: str, question: CommandQuestion) -> tuple[CommandFact, ...]:
+        found: list[CommandFact] = []
+        while self._answer.has("path", f"{key}.more.{len(found) + 1}.file"):
+            more = f"{key}.more.{len(found) + 1}"
+            found.append(self._found(more, question.name, question.read))
+        return tuple(found)
 
 
 def _answers(fact: PathFact, read: Read) -> bool:
@@ -224,6 +247,6 @@ def _merged(one: PathFact, other: PathFact) -> PathFact:
     worse = other if one.state is State.PRESENT else one
     read = {
         name: getattr(one, name) if getattr(one, name) is not None else getattr(other, name)
-        for name in ("sha256", "entries", "env")
+        for name in ("sha256", "entries", "env", "writable")
     }
     return worse.model_copy(update=read)

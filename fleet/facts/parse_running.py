@@ -34,9 +34,12 @@ def processes(answer: Answer, key: str, question: ProcessQuestion) -> tuple[Proc
 
 
 def _process(answer: Answer, key: str, record: Record, names: dict[str, bool]) -> ProcessFact:
+    kin = answer.maybe("kin", key)
     return ProcessFact(
         pid=record.number(1) or 0,
         user=record.text(2),
+        parent=kin.number(1) if kin else None,
+        contained=kin.flag(2) if kin else None,
         started=record.number(3),
         command=record.text(4),
         flags=_flags(answer, key),

@@ -42,17 +42,23 @@ class PathQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CommandQuestion:
-    """A program looked up on the PATH of a launching shell, never run.
+    """A program looked up on the PATH of a launching shell; run only for its ``version``.
 
     Attributes:
         name: the program.
         read: how much of the file it finally resolves to.
         manifest: whether to read the nearest ``package.json`` above that file too.
+        version: the argument that makes the program print its version and end; empty: not run.
+        every: whether to tell the further programs of this name on the PATH as well.
+        beside: files read whole beside that ``package.json``, by their path from its folder.
     """
 
     name: str
     read: Read = Read.STAT
     manifest: bool = False
+    version: str = ""
+    every: bool = False
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,8 @@ class ProcessQuestion:
         secret: flags of which only presence is told (``--token``).
         variables: names to look up in the process's environment, public values.
         secret_variables: of these only set or not, length and keyed digest travel.
+        comm: the names of which the process's own (``/proc/PID/comm``) must be one; empty: any.
+            Not asked where only ``ps`` tells.
     """
 
     name: str
@@ -92,6 +100,7 @@ class ProcessQuestion:
     secret: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     secret_variables: tuple[str, ...] = ()
+    comm: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ image's layers, an unpacked root and an engine's archives are all read by one se
 
 import hashlib
 import posixpath
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
@@ -25,6 +25,7 @@ from fleet.facts.request import CommandQuestion, PathQuestion, Read
 
 MAX_HOPS = 40
 MAX_ENTRIES = 2_000
+MAX_PROGRAMS = 20
 SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MANIFEST = "package.json"
 _FOLDER = ""  # what a slash at the end leaves: no name, but what is before it must be a folder
@@ -213,6 +214,18 @@ class _Draft:
 
 
 @dataclass(slots=True)
+class _Find:
+    """A program on a PATH, its manifest, and what lies beside that."""
+
+    draft: _Draft
+    manifest: _Draft | None
+    beside: dict[str, _Draft]
+
+    def drafts(self) -> list[_Draft]:
+        return [d for d in (self.draft, self.manifest, *self.beside.values()) if d]
+
+
+@dataclass(slots=True)
 class TreeReader:
     """Answers the questions of one request from one tree.
 
@@ -241,22 +254,42 @@ class TreeReader:
         self, questions: Sequence[CommandQuestion], *, search: str, uid: int | None, folder: str
     ) -> dict[str, CommandFact]:
         """Look programs up on a PATH, as a shell of user ``uid`` in ``folder`` would."""
-        found = {q.name: self._find(q, search, uid, folder) for q in questions}
-        manifests = {
-            q.name: self._manifest(draft)
-            for q in questions
-            if q.manifest and (draft := found[q.name])
-        }
-        drafts = [draft for draft in (*found.values(), *manifests.values()) if draft]
-        self.tree.prefetch([file for draft in drafts if (file := draft.file())])
-        return {
-            name: CommandFact(
-                name=name,
-                file=self._filled(draft) if draft else None,
-                manifest=self._filled(manifest) if (manifest := manifests.get(name)) else None,
+        found = {q.name: self._finds(q, search, uid, folder) for q in questions}
+        every = [draft for finds in found.values() for find in finds for draft in find.drafts()]
+        self.tree.prefetch([file for draft in every if (file := draft.file())])
+        return {q.name: self._command(q, found[q.name]) for q in questions}
+
+    def _finds(
+        self, question: CommandQuestion, search: str, uid: int | None, folder: str
+    ) -> list["_Find"]:
+        """Find a program, and where every one is wanted those that it hides."""
+        finds: list[_Find] = []
+        for draft in self._places(question, search, uid, folder):
+            manifest = self._manifest(draft) if question.manifest else None
+            below = posixpath.dirname(manifest.fact.absolute) if manifest and not finds else None
+            beside = {
+                path: self._draft(PathQuestion(posixpath.join(below, path), Read.WHOLE))
+                for path in (question.beside if below else ())
+                if below
+            }
+            finds.append(_Find(draft, manifest, beside))
+            if not question.every or len(finds) == MAX_PROGRAMS:
+                break
+        return finds
+
+    def _command(self, question: CommandQuestion, finds: Sequence["_Find"]) -> CommandFact:
+        told = [
+            CommandFact(
+                name=question.name,
+                file=self._filled(find.draft),
+                manifest=self._filled(find.manifest) if find.manifest else None,
+                beside={path: self._filled(draft) for path, draft in find.beside.items()},
             )
-            for name, draft in found.items()
-        }
+            for find in finds
+        ]
+        first = told[0] if told else CommandFact(name=question.name)
+        others = tuple(told[1:]) if question.every else None
+        return first.model_copy(update={"others": others})
 
     def _draft(self, question: PathQuestion) -> _Draft:
         absolute = expand(question.path, self.home)
@@ -325,19 +358,22 @@ class TreeReader:
         target = shown(node.target)
         return Entry(name=shown(name), kind="link", target=target, dangling=dangling)
 
-    def _find(
+    def _places(
         self, question: CommandQuestion, search: str, uid: int | None, folder: str
-    ) -> _Draft | None:
-        hidden = None
+    ) -> Iterator[_Draft]:
+        """Yield the programs of a name in the order of the PATH; what is hidden, where none is."""
+        hidden, none = None, True
         for place in _places(question.name, search):
             path = posixpath.join("/", folder, place)
             draft = self._draft(PathQuestion(path, question.read))
             node = draft.walk.node
             if node and node.kind == "file" and _may_run(node, uid):
-                return draft
-            if draft.walk.state is State.UNREADABLE:
+                none = False
+                yield draft
+            elif draft.walk.state is State.UNREADABLE:
                 hidden = hidden or draft
-        return hidden
+        if none and hidden:
+            yield hidden
 
     def _manifest(self, draft: _Draft) -> _Draft | None:
         folder = posixpath.dirname(draft.walk.final or "/")

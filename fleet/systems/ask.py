@@ -1,6 +1,7 @@
 """From systems to the request: everything an audit and a plan need to see, asked once."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from fleet.facts.request import (
     CONTAINER,
@@ -42,13 +43,7 @@ def request_for(
         launches=tuple(
             LaunchQuestion(launch, public, secret, commands) for launch in launches_of(target)
         ),
-        processes=tuple(
-            ProcessQuestion(
-                name, ask.words, ask.public, ask.secret, ask.variables, ask.secret_variables
-            )
-            for a in asks
-            for name, ask in a.processes.items()
-        ),
+        processes=_processes(resolved, public, secret),
         containers=tuple(_projects(resolved, public, secret)),
         listeners=any(a.listeners for a in asks),
         interfaces=any(a.interfaces for a in asks),
@@ -101,15 +96,42 @@ def _merged(questions: Iterable[PathQuestion]) -> tuple[PathQuestion, ...]:
 
 
 def _commands(resolved: Sequence[Resolved]) -> Iterator[CommandQuestion]:
-    wanted: dict[str, tuple[Read, bool]] = {}
+    """Yield each program once, asked as deep as the deepest system wants it."""
+    wanted: dict[str, CommandQuestion] = {}
     for r in resolved:
         ask = r.system.ask
         for name, read in ask.commands.items():
-            held, manifest = wanted.get(name, (Read.STAT, False))
-            deeper = max(read, held, key=_DEPTH.index)
-            wanted[name] = (deeper, manifest or name in ask.manifests)
-    for name, (read, manifest) in wanted.items():
-        yield CommandQuestion(name, read, manifest)
+            held = wanted.get(name, CommandQuestion(name))
+            wanted[name] = CommandQuestion(
+                name,
+                max(read, held.read, key=_DEPTH.index),
+                manifest=held.manifest or name in ask.manifests,
+                version=held.version or ask.versions.get(name, ""),
+                every=held.every or name in ask.every,
+                beside=tuple(dict.fromkeys((*held.beside, *ask.beside.get(name, ())))),
+            )
+    yield from wanted.values()
+
+
+def _processes(
+    resolved: Sequence[Resolved], public: tuple[str, ...], secret: tuple[str, ...]
+) -> tuple[ProcessQuestion, ...]:
+    """Return each question about processes once, with what every system wants to know of them."""
+    wanted: dict[str, ProcessQuestion] = {}
+    for r in resolved:
+        for name, ask in r.system.ask.processes.items():
+            held = wanted.get(name, ProcessQuestion(name, ask.words, comm=ask.comm))
+            told, hidden = (public, secret) if ask.exports else ((), ())
+            variables = dict.fromkeys((*held.variables, *ask.variables, *told))
+            secrets = dict.fromkeys((*held.secret_variables, *ask.secret_variables, *hidden))
+            wanted[name] = replace(
+                held,
+                public=tuple(dict.fromkeys((*held.public, *ask.public))),
+                secret=tuple(dict.fromkeys((*held.secret, *ask.secret))),
+                variables=tuple(v for v in variables if v not in secrets),
+                secret_variables=tuple(secrets),
+            )
+    return tuple(wanted.values())
 
 
 def _projects(

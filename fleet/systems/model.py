@@ -213,13 +213,19 @@ class Variable(Spec):
 
 
 class ProcessAsk(Spec):
-    """Running processes to look for; the fields are those of ``ProcessQuestion``."""
+    """Running processes to look for; the fields are those of ``ProcessQuestion``.
+
+    Attributes:
+        exports: whether every variable that the target's systems export is looked up as well.
+    """
 
     words: tuple[str, ...] = Field(min_length=1)
     public: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     secret_variables: tuple[str, ...] = ()
+    comm: tuple[str, ...] = ()
+    exports: bool = False
 
 
 class Ask(Spec):
@@ -228,6 +234,9 @@ class Ask(Spec):
     Attributes:
         commands: programs to look up on the PATH of each launch, and how much to read of them.
         manifests: those of the commands whose nearest ``package.json`` is read too.
+        versions: by command, the argument that makes it print its version; it is run with it.
+        every: those of the commands of which every one on the PATH is told.
+        beside: by command, files that are read beside its ``package.json``.
         processes: running processes, by the name gates ask for them.
         project: the compose project whose containers are looked at, rendered; empty for none.
         variables: environment names looked up in those containers, public values.
@@ -235,10 +244,17 @@ class Ask(Spec):
         endpoint: the variable that holds the URL of a palace to ask; empty for none.
         token: the variable that holds the token to ask it with.
         places: where the endpoint is asked from.
+        direct: the variable with a URL of the same palace that passes no proxy; it is asked from
+            the target only.
+        routes: paths of the server that are asked for beside the endpoint.
+        strangers: whether the server is asked as a foreign site and by a foreign name too.
     """
 
     commands: dict[str, Read] = Field(default_factory=dict)
     manifests: tuple[str, ...] = ()
+    versions: dict[str, str] = Field(default_factory=dict)
+    every: tuple[str, ...] = ()
+    beside: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     listeners: bool = False
     interfaces: bool = False
     processes: dict[Name, ProcessAsk] = Field(default_factory=dict)
@@ -248,6 +264,9 @@ class Ask(Spec):
     endpoint: str = ""
     token: str = ""
     places: tuple[Literal["controller", "target"], ...] = ("target",)
+    direct: str = ""
+    routes: tuple[str, ...] = ()
+    strangers: bool = False
 
 
 class System(Spec):

@@ -100,25 +100,67 @@ ask_launch() { # key, public names, secret names, shell words...
   _ans='' _v=''
 }
 
-ask_command() { # key, name, read, limit, manifest (0 1): looked up on the PATH of the last launch
+ask_command() { # key, name, read, limit, manifest (0 1): looked up on the PATH of the last launch;
+  # further: the argument that prints its version, whether to tell every one (0 1), what to read
+  # beside the manifest
   [ $_lok = 1 ] || return 0
-  _w=${_lp:+$_lp:}
-  while [ -n "$_w" ]; do
-    _x=${_w%%:*} _w=${_w#*:}
-    case $_x in /*) ;; *) _x=$PWD/$_x ;; esac
-    [ -f "$_x/$2" ] && [ -x "$_x/$2" ] || continue
-    _out command "$1" =1
-    ask_path "$1.file" "$3" "$4" "${_x%/}/$2"
-    [ "$5" = 0 ] || _manifest "$1.manifest" "$4"
-    return 0
+  _way=${_lp:+$_lp:} _hits=0 _ke=$1 _nm=$2 _re=$3 _lim=$4 _man=$5 _ver=${6-} _all=${7-0}
+  if [ $# -gt 7 ]; then shift 7; else set --; fi
+  while [ -n "$_way" ]; do
+    _dir=${_way%%:*} _way=${_way#*:}
+    case $_dir in /*) ;; *) _dir=$PWD/$_dir ;; esac
+    _dir=${_dir%/}
+    [ -f "$_dir/$_nm" ] && [ -x "$_dir/$_nm" ] || continue
+    _hits=$((_hits + 1))
+    if [ $_hits -gt 1 ]; then
+      _more "$_ke.more.$((_hits - 1))" "$_dir/$_nm"
+    else
+      _first "$_ke" "$_dir/$_nm" "$@"
+    fi
+    [ "$_all" = 1 ] && [ $_hits -lt 20 ] || return 0
   done
-  _out command "$1" =0
+  [ $_hits -gt 0 ] || _out command "$_ke" =0
 }
 
-_manifest() { # key, limit: the nearest package.json above _final
-  _x=${_final%/*}
+_first() { # key, file, what to read beside the manifest...: the program that a launch would run
+  _out command "$1" =1
+  ask_path "$1.file" "$_re" "$_lim" "$2"
+  [ "$_man" = 0 ] || _manifest "$1.manifest" "$_lim"
+  [ -z "$_ver" ] || _version "$1" "$2"
+  [ $# -gt 2 ] && [ -n "$_home" ] || return 0
+  _ckey=$1 _bn=0
+  shift 2
+  for _name do
+    _bn=$((_bn + 1))
+    ask_path "$_ckey.beside.$_bn" w "$_lim" "$_home/$_name"
+  done
+}
+
+_more() { # key, file: a further program of that name
+  ask_path "$1.file" "$_re" "$_lim" "$2"
+  [ "$_man" = 0 ] || _manifest "$1.manifest" "$_lim"
+}
+
+_version() { # key, file: what it prints when it is asked for its version, in the launch's PATH
+  _find_timeout
+  _r=$(
+    _original
+    PATH=$_lp
+    export PATH
+    _limited "$2" "$_ver" </dev/null 2>/dev/null | {
+      PATH=$_P0:/usr/bin:/bin
+      head -c 400 | tr '\000\n' '  '
+    }
+  ) 2>/dev/null
+  _opt "$_r"
+  _out version "$1" "$_r"
+}
+
+_manifest() { # key, limit: the nearest package.json above _final; its folder -> _home
+  _x=${_final%/*} _home=''
   while [ -n "$_final" ]; do
     if [ -e "$_x/package.json" ] || [ -L "$_x/package.json" ]; then
+      _home=$_x
       ask_path "$1" w "$2" "$_x/package.json"
       return 0
     fi

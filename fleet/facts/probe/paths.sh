@@ -294,7 +294,10 @@ answer_paths() { # answer for all paths that were walked since the last time
       fileh | filew) _content $_z ;;
       filee) _env "$_ke" "$_fi" "$_pu" ;;
       filete) _out env "$_ke" =0 - =0 =1 ;;
-      directoryl) _entries "$_ke" "$_fi" ;;
+      directoryl)
+        _entries "$_ke" "$_fi"
+        if [ -w "$_fi" ]; then _q==1; else _q==0; fi
+        _out may "$_ke" "$_q" ;;
     esac
   done
   _k=0 _list=''

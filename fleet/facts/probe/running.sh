@@ -111,13 +111,33 @@ _proc_environ() { # key, pid
   _env='' _v=''
 }
 
+_is_named() { # pid: whether its own name is one of those in _comms
+  [ -n "$_comms" ] || return 0
+  _q=''
+  read -r _q 2>/dev/null <"/proc/$1/comm" || return 1
+  case "$_NL$_comms$_NL" in *"$_NL$_q$_NL"*) ;; *) return 1 ;; esac
+}
+
+_status() { # pid -> _ui _parent _inner; _ui is empty when it has ended
+  _ui='' _parent='' _inner=0
+  _q=$(sed -n -e 's/^\([UP]\)[Pid]*:[^0-9]*\([0-9][0-9]*\).*/\1\2/p' \
+    -e 's/^NSpid:[^0-9]*[0-9][0-9]*[^0-9][^0-9]*[0-9].*/N/p' "/proc/$1/status" 2>/dev/null)
+  for _q in $_q; do
+    case $_q in
+      U*) _ui=${_q#U} ;;
+      P*) _parent=${_q#P} ;;
+      N) _inner=1 ;;
+    esac
+  done
+  [ -n "$_ui" ]
+}
+
 _proc() { # key, pid: a candidate, from /proc
   _args=$(_split 2>/dev/null <"/proc/$2/cmdline")
-  [ -n "$_args" ] && _matches || return 0
+  [ -n "$_args" ] && _matches && _is_named "$2" || return 0
   _found=$((_found + 1))
   [ $_found -le 200 ] || return 0
-  _ui=$(sed -n 's/^Uid:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$2/status" 2>/dev/null)
-  [ -n "$_ui" ] || return 0
+  _status "$2" || return 0
   _user_name "$_ui"
   _enc "$_r"
   _a=$_r
@@ -128,6 +148,8 @@ _proc() { # key, pid: a candidate, from /proc
   _joined "$_r"
   _enc "$_r"
   _out process "$1" "=$2" "$_a" "$_b" "$_r"
+  _opt "$_parent"
+  _out kin "$1.$2" "$_r" "=$_inner"
   _flag_values "$1.$2"
   _proc_environ "$1.$2" "$2"
 }
@@ -149,8 +171,8 @@ _ps() { # key: all processes as ps tells them; their environments cannot be seen
 }
 
 ask_process() { # key, pattern of the longest word, then words, public flags, secret flags, variables
-  # and secret variables: five texts of one a line
-  _pattern=$2 _words=$3 _pflags=$4 _sflags=$5 _pnames=$6 _snames=$7
+  # and secret variables, and the names of processes: six texts of one a line
+  _pattern=$2 _words=$3 _pflags=$4 _sflags=$5 _pnames=$6 _snames=$7 _comms=${8-}
   _outer=$IFS IFS=$_NL _found=0
   set -f
   if [ -r /proc/self/cmdline ]; then
