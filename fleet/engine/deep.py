@@ -2,7 +2,8 @@
 
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from fleet.connectors.base import Connector
 from fleet.engine.options import AuditOptions
@@ -69,7 +70,21 @@ def _checked(
         agent_dir=agent_dir if isinstance(agent_dir, str) and agent_dir else AGENT_DIR,
         assume=target.kind is Kind.IMAGE,
     )
-    return read_deep(connector.apply(script, Secret("")).output, nonce=nonce, launch=launch)
+    with _runner(target, connector, options) as runner:
+        output = runner.apply(script, Secret("")).output
+    return read_deep(output, nonce=nonce, launch=launch)
+
+
+@contextmanager
+def _runner(target: Target, connector: Connector, options: AuditOptions) -> Iterator[Connector]:
+    """Yield what can run a program on a target: its connector, or an image's started container."""
+    if target.kind is not Kind.IMAGE:
+        yield connector
+        return
+    from fleet.connectors.image_started import started  # noqa: PLC0415 - only images need it
+
+    with started(target, timeout=options.seconds(target.kind)) as container:
+        yield container
 
 
 def _launch(target: Target, facts: Facts) -> str | None:
