@@ -11,6 +11,7 @@ from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions
 from fleet.errors import FactsError, ProbeError, Unreachable
 from fleet.facts.saved import file_name, loads
+from fleet.facts.text import printable
 from fleet.inventory.model import Target
 from fleet.systems.resolve import resolve
 from fleet.verifier.judge import Expectations, judge, judge_unreachable
@@ -97,6 +98,10 @@ def _recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iter
         except FactsError as error:
             told = f"the saved facts cannot be used: {error.what}"
             yield Looked(target, resolved, None, ProbeError(told, where=error.where), 0)
+            continue
+        if (facts.target, facts.kind) != (target.name, target.kind.value):
+            told = f"the saved facts are those of the {facts.kind} {printable(facts.target)}"
+            yield Looked(target, resolved, None, ProbeError(told, where=str(path)), 0)
             continue
         yield Looked(target, resolved, facts, None, 0)
 
