@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from fleet.engine.deploy import TargetApplied, TargetPlan
     from fleet.inventory.model import Target
 
+INTERRUPTED = (
+    "a target is either as planned or as it was: one that was in the middle of it undoes it\n"
+    "  `fleet plan` shows what is left to do"
+)
+
 
 def planned(
     engine: Engine, options: Options, *, removal: bool = False, probe: bool = False
@@ -129,8 +134,12 @@ def carry_out(
     if not agreed(len(work), options):
         click.echo("nothing was changed", err=True)
         return None
-    with watching(len(work), options) as observer:
-        applied = engine.apply(work, context, options.deploy(), observer)
+    try:
+        with watching(len(work), options) as observer:
+            applied = engine.apply(work, context, options.deploy(), observer)
+    except KeyboardInterrupt:
+        click.echo(INTERRUPTED, err=True)
+        raise
     for one in applied:
         if one.recovered:
             told = f"{printable(one.target.name)}: the earlier run was undone; planning again"

@@ -17,7 +17,7 @@ from fleet.engine.facts import Looked, gather
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions, DeployOptions
 from fleet.engine.pool import in_parallel
-from fleet.errors import ApplyError, FleetError
+from fleet.errors import ApplyError, FleetError, PlanError
 from fleet.facts.model import Facts
 from fleet.facts.request import PathQuestion
 from fleet.installers.desired import desired
@@ -237,6 +237,13 @@ def _made(looked: Looked, make: Callable[[Facts, Target], Plan]) -> TargetPlan:
         return TargetPlan(looked.target, make(looked.facts, looked.target), None, looked)
     except FleetError as error:
         return TargetPlan(looked.target, None, error, looked)
+    except RecursionError:
+        trouble = PlanError(
+            "a file there is nested beyond reason, so nothing is planned",
+            where=looked.target.name,
+            hint="look at the settings and manifests of what is to be deployed there",
+        )
+        return TargetPlan(looked.target, None, trouble, looked)
 
 
 def looks(plans: Sequence[TargetPlan]) -> dict[str, Looked]:

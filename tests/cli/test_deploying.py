@@ -1,7 +1,7 @@
 """``fleet plan``, ``apply``, ``uninstall``, ``provision``."""
 
 import json
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from support import planned
@@ -195,3 +195,14 @@ def test_a_playbook_that_stopped_is_no_success() -> None:
     result = invoke("provision", "flip", "--yes", engine=engine)
     assert result.exit_code == 2
     assert "stopped: flip: desk failed\n  not touched: vault\n" in result.stderr
+
+
+def test_an_interrupted_apply_says_how_targets_are_left() -> None:
+    class Interrupted(FakeEngine):
+        def apply(self, plans: object, context: object, options: object, observer: object) -> Any:
+            raise KeyboardInterrupt
+
+    result = invoke("apply", "--yes", engine=Interrupted())
+    assert result.exit_code == 130
+    assert "undoes it" in result.stderr
+    assert result.stderr.endswith("interrupted\n")

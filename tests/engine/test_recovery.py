@@ -10,6 +10,7 @@ from fleet.engine import deploy
 from fleet.engine.deploy import TargetApplied, TargetPlan, brought
 from fleet.installers.content import Reveal
 from fleet.installers.model import Plan
+from fleet.installers.planning import plan as plan_target
 from fleet.installers.program import program
 from fleet.inventory.model import Address, Scheme, Target
 from fleet.secrets import Secret
@@ -97,3 +98,19 @@ def test_a_second_no_is_a_no() -> None:
     answers = iter([(TargetApplied(target, recovered=True),), None])
     _, applied = brought((target,), lambda _: (TargetPlan(target, None),), lambda _: next(answers))
     assert applied is None
+
+
+def test_what_cannot_be_understood_keeps_one_target_from_its_plan_and_no_other(
+    homes: Homes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deep(*words: object, **named: object) -> Plan:
+        facts = words[1]
+        if getattr(facts, "target", "") == "two":
+            raise RecursionError
+        return plan_target(*words, **named)  # type: ignore[arg-type] # passed on as it came
+
+    monkeypatch.setattr(deploy, "plan_target", deep)
+    code, output = homes.run("plan", "--format", "json")
+    assert code == 2
+    assert "nested beyond reason" in output
+    assert output.count('"key": "env.file"') == len(homes.names) - 1
