@@ -1,7 +1,6 @@
 """Processes by their own name, with their parents; those in containers are told apart."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.probing import NONCE, Shell, need_root
+from support.tools import npm_bin
 
 from fleet.facts.model import ProcessFact
 from fleet.facts.request import ProcessQuestion, Request
@@ -68,9 +68,7 @@ def test_a_process_is_known_by_its_own_name(
 
 
 def test_a_title_that_was_set_is_the_name(shell: Shell, tmp_path: Path) -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node on this machine")
+    node = npm_bin() / "node"
     script = f"process.title = '{NAME}'; process.stdin.on('data', () => process.exit())"
     process = subprocess.Popen([node, "-e", script], stdin=subprocess.PIPE)
     while not Path(f"/proc/{process.pid}/cmdline").read_bytes().startswith(NAME.encode()):

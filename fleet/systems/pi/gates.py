@@ -1,0 +1,7 @@
+"""What YAML cannot say about pi."""
+
+from fleet.systems.pi.ground import node, prereqs, writable
+from fleet.systems.pi.package import one
+from fleet.systems.pi.running import running
+
+__all__ = ["node", "one", "prereqs", "running", "writable"]
