@@ -1,8 +1,10 @@
 """A toolkit with a history: a clone whose commits brought the bridge's capabilities one by one."""
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,8 +12,10 @@ from fleet.data import shipped
 from fleet.errors import FleetError
 
 BRIDGE = "extensions/pi/mempalace.ts"
-#: Commits of the demo's toolkit, oldest first: date, message, and the bridge it carries (a file
-#: of ``bridges/``; None leaves the bridge as it was, empty is the one of the sample toolkit).
+#: A block of ``older.ts``: the day whose commit brought it, and its lines.
+SINCE = re.compile(r"^ *// since (\S+) \{\n(.*?)^ *// \}\n", re.MULTILINE | re.DOTALL)
+#: Commits of the demo's toolkit, oldest first: date, message, and the bridge it carries (see
+#: `bridge_of`; None leaves the bridge as it was, empty is the one of the sample toolkit).
 COMMITS = (
     ("2026-08-10", "Connect to the palace", "2026-08-10.ts"),
     ("2026-08-11", "Explain the set-up", None),
@@ -21,8 +25,8 @@ COMMITS = (
 )
 
 
-def build_toolkit(folder: Path) -> None:
-    """Write the sample toolkit as a git repository with the demo's history.
+def build_toolkit(folder: Path, commits: Iterable[tuple[str, str, str | None]] = COMMITS) -> None:
+    """Write the sample toolkit as a git repository with a history, by default the demo's.
 
     Raises:
         FleetError: there is no git, or it refuses.
@@ -30,7 +34,7 @@ def build_toolkit(folder: Path) -> None:
     shutil.copytree(shipped("toolkit"), folder, ignore=shutil.ignore_patterns("__pycache__"))
     newest = (folder / BRIDGE).read_bytes()
     _git(folder, "init", "--quiet", "--initial-branch", "main")
-    for date, message, bridge in COMMITS:
+    for date, message, bridge in commits:
         if bridge is not None:
             (folder / BRIDGE).write_bytes(bridge_of(bridge) if bridge else newest)
         (folder / "CHANGES").write_text(f"{date} {message}\n")
@@ -39,8 +43,10 @@ def build_toolkit(folder: Path) -> None:
 
 
 def bridge_of(name: str) -> bytes:
-    """Return one of the demo's older bridges."""
-    return files("fleet.demo").joinpath("bridges", name).read_bytes()
+    """Return an older bridge, named by its day: ``older.ts`` without the blocks of later days."""
+    day = name.removesuffix(".ts")
+    source = files("fleet.demo").joinpath("bridges", "older.ts").read_text()
+    return SINCE.sub(lambda block: block[2] if block[1] <= day else "", source).encode()
 
 
 def _git(folder: Path, *words: str, date: str = "") -> None:

@@ -340,10 +340,10 @@ class TestZero:
         assert stage.reasons == ["agent_settled"] * 3
 
     def test_a_backoff_of_zero_does_not_wait(self, stage: Stage) -> None:
-        plan = "exit exit serve"
-        played = stage.play(START, QUIT, FAKE_MCP_PLAN=plan, MEMPALACE_MCP_RESPAWN_BACKOFF_MS=0)
-        assert (stage.starts, played.stderr) == (3, "")
-        assert played.steps[0].ms < 1000
+        settings = {"FAKE_MCP_PLAN": "exit exit exit exit serve", "MEMPALACE_MCP_MAX_RESPAWNS": 4}
+        played = stage.play(START, QUIT, **settings, MEMPALACE_MCP_RESPAWN_BACKOFF_MS=0)
+        assert (stage.starts, played.stderr) == (5, "")
+        assert played.steps[0].ms < 12_000  # by default it waits for 1 + 2 + 4 + 8 seconds
 
     @pytest.mark.parametrize("value", ["", "-1", "soon", "1e400"])
     def test_what_is_no_count_means_the_default(self, stage: Stage, value: str) -> None:
