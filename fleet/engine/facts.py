@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from fleet.connectors.base import Connector
@@ -19,6 +19,8 @@ from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret
 from fleet.systems.ask import request_for
 from fleet.systems.resolve import Resolved, resolve
+
+LONGEST_LAUNCH = 10  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,19 @@ def gather(
         request = request_for(
             target, resolved, nonce=nonce, known=context.contents.known(), extra=questions
         )
+        limit = options.seconds(target.kind)
+        request = replace(request, seconds=_patience(limit, len(request.launches)))
         looked = _look(target, resolved, context, options, request, probe=probe)
         note = looked.trouble.what if looked.trouble else ""
         told.target_finished(target.name, looked.trouble is None, note)
         return looked
 
     return in_parallel(look, prepared, options.jobs)
+
+
+def _patience(limit: float, launches: int) -> int:
+    """Return the seconds one launch may take, so that all of them hanging leave time to answer."""
+    return max(1, min(LONGEST_LAUNCH, int(limit * 0.8 / max(1, launches))))
 
 
 def _look(
