@@ -104,11 +104,15 @@ def _told(result: "PlaybookResult", options: Options) -> int:
 
 
 def _together(runs: "Sequence[Run]") -> "Run | None":
-    """Join the runs of all batches; of a target that was judged twice the last word counts."""
+    """Join the runs of all batches; of a target that was judged twice the last word counts.
+
+    What a batch says of the fleet as a whole is left out: it saw a part.
+    """
     if not runs:
         return None
     results = {r.target.name: r for run in runs for r in run.results}
-    return replace(runs[0], finished=runs[-1].finished, results=tuple(results.values()))
+    joined = tuple(results.values())
+    return replace(runs[0], finished=runs[-1].finished, results=joined, fleetwide=())
 
 
 def _worst(*codes: int) -> int:

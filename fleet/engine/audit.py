@@ -1,20 +1,26 @@
 """Auditing: look at every target, judge what was seen, and say what it comes down to."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from fleet.engine.context import Context, narrowed
+from fleet.engine.controller_files import LocalFiles
 from fleet.engine.facts import Looked, gather
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions
-from fleet.errors import FactsError, ProbeError, Unreachable
+from fleet.errors import FactsError, PlanError, ProbeError, Unreachable
 from fleet.facts.saved import file_name, loads
 from fleet.facts.text import printable
 from fleet.inventory.model import Target
-from fleet.systems.resolve import resolve
+from fleet.systems.model import Compose
+from fleet.systems.resolve import Resolved, resolve
+from fleet.verifier.fleetwide.member import Member
+from fleet.verifier.fleetwide.rules import judge_fleet
 from fleet.verifier.judge import Expectations, judge, judge_unreachable
+from fleet.verifier.model import Finding
 from fleet.verifier.run import Run, TargetResult
 from fleet.verifier.waivers import waived
 
@@ -49,7 +55,9 @@ def audit(
         looked = _looked(chosen, context, options, observer, seen or {})
     else:
         looked = _recorded(chosen, context, options.from_dir)
-    results = tuple(_judged(one, context, started.date()) for one in looked)
+    seen_all = tuple(looked)
+    today = started.date()
+    results = tuple(_judged(one, context, today) for one in seen_all)
     return Run(
         id=started.strftime("%Y%m%dT%H%M%S.%fZ"),
         command=command,
@@ -57,7 +65,26 @@ def audit(
         finished=datetime.now(UTC),
         results=results,
         strict=options.strict,
+        fleetwide=_fleetwide(seen_all, chosen, context, today),
     )
+
+
+def _fleetwide(
+    looked: Sequence[Looked], chosen: Sequence[Target], context: Context, today: date
+) -> tuple[Finding, ...]:
+    """Judge what no target tells alone."""
+    members = [
+        Member(
+            one.target,
+            one.resolved,
+            one.facts,
+            context.toolkit(one.target),
+            one.trouble.what if one.trouble else "",
+        )
+        for one in looked
+    ]
+    fleet = context.inventory.targets if context.inventory else chosen
+    return waived(judge_fleet(members, fleet), context.waivers, today)
 
 
 def _looked(
@@ -117,7 +144,17 @@ def _judged(looked: Looked, context: Context, today: date) -> TargetResult:
         secrets=context.secrets.values,
         troubles=context.secrets.troubles,
         toolkit=context.toolkit(target),
+        templates=dict(_templates(resolved, LocalFiles(context.folder))),
     )
     findings = judge(target, resolved, looked.facts, context.catalogue, expectations)
     findings = waived(findings, context.waivers, today)
     return TargetResult(target, looked.facts, findings, None, looked.milliseconds)
+
+
+def _templates(resolved: Sequence[Resolved], files: LocalFiles) -> Iterator[tuple[str, str]]:
+    """Read the templates that compose files are made of; a gate says where one is missing."""
+    for r in resolved:
+        for artifact in r.artifacts.values():
+            if isinstance(artifact, Compose):
+                with suppress(PlanError):
+                    yield artifact.template, files.template(artifact.template)

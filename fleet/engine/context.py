@@ -14,6 +14,7 @@ from fleet.inventory.load import load_inventory
 from fleet.inventory.model import Target, Value, Waiver
 from fleet.systems.catalogue import Catalogue, load_catalogue
 from fleet.systems.model import System
+from fleet.verifier.fleetwide.rules import RULES
 from fleet.verifier.toolkit import Toolkit
 
 
@@ -37,7 +38,7 @@ class Context:
     @property
     def known(self) -> Known:
         """Return the names that an inventory may use."""
-        return Known.of(self.catalogue.systems)
+        return Known.of(self.catalogue.systems, RULES)
 
     @property
     def waivers(self) -> tuple[Waiver, ...]:
@@ -80,7 +81,7 @@ def load_context(
     catalogue = load_catalogue()
     if inventory is None:
         return Context(catalogue)
-    known = Known.of(catalogue.systems)
+    known = Known.of(catalogue.systems, RULES)
     loaded = load_inventory(inventory, overrides=overrides or {}, known=known)
     extended = catalogue.extended(loaded.gates)
     return Context(extended, loaded, path=inventory, overrides=overrides or {})

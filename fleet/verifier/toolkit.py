@@ -32,11 +32,26 @@ class Toolkit:
         source: the clone's folder, for messages.
         blobs: for each path in the toolkit, the newest commit that carries each git blob id.
         trouble: why there is no history (not a clone, git refused), empty when there is one.
+        commits: all of them, newest first.
+        changes: for each path, which commit (by place in ``commits``) brought which blob, newest
+            first; an empty blob where it was removed.
     """
 
     source: str
     blobs: Mapping[str, Mapping[str, Commit]] = field(default_factory=dict)
     trouble: str = ""
+    commits: tuple[Commit, ...] = ()
+    changes: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+
+    def commit(self, prefix: str) -> Commit | None:
+        """Return the one commit whose id begins with a prefix, or None."""
+        found = [c for c in self.commits if c.id.startswith(prefix.lower())]
+        return found[0] if len(found) == 1 else None
+
+    def blob_at(self, path: str, commit: Commit) -> str:
+        """Return the blob that a path had at a commit, empty where there was none."""
+        changes = self.changes.get(path, ())
+        return next((blob for index, blob in changes if index >= commit.behind), "")
 
     def name(self, blob: str) -> tuple[str, Commit] | None:
         """Return the path and the newest commit that carry a blob, or None."""

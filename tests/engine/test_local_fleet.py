@@ -95,7 +95,9 @@ def test_facts_that_are_missing_or_broken_are_unseen_and_stop_nobody(
     files[1].write_text("{ broken")
     files[2].write_text(files[3].read_text())
     code, found = homes.audit("--from", str(saved))
-    verdicts = {t: {str(f["verdict"]) for (o, _), f in found.items() if o == t} for t, _ in found}
+    verdicts = {
+        t: {str(f["verdict"]) for (o, _), f in found.items() if o == t} for t in homes.names
+    }
     assert sorted(v == {"unreachable"} for v in verdicts.values()) == [False, True, True, True]
     assert "the saved facts are those of the host" in "".join(homes.printed)
     assert code == 2
@@ -169,17 +171,6 @@ def test_a_target_that_never_answers_costs_its_own_time_only(homes: Homes) -> No
     assert found["two", "env.loaded"]["verdict"] == "not-checked"
     assert "in time" in json.dumps(found["two", "env.loaded"])
     assert found["one", "env.loaded"]["verdict"] == "pass"
-
-
-def test_launches_that_hang_cost_themselves_only(homes: Homes) -> None:
-    homes.run("provision", "--yes", "--limit", "one")
-    text = homes.inventory.read_text()
-    homes.inventory.write_text(text.replace("shell: bash -lc", "shell: [bash -lc, sh -lc]"))
-    (homes.home("one") / ".profile").write_text("sleep 600\n")
-    _, found = homes.audit("--limit", "one", "--timeout", "6")
-    assert found["one", "bridge.placed"]["verdict"] == "pass"
-    assert found["one", "env.loaded"]["verdict"] == "not-checked"
-    assert "sh -lc: it did not come back in time" in str(found["one", "env.loaded"])
 
 
 def test_a_target_that_floods_is_an_error_of_its_own(homes: Homes) -> None:

@@ -25,6 +25,13 @@ def git(folder: Path, *words: str, date: str = "2026-08-10T12:00:00Z") -> None:
     subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, env=env)
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     git(tmp_path, "init", "-q", "-b", "main")
@@ -76,3 +83,52 @@ def test_a_clone_of_somebody_else_is_respected(
     toolkit = read_toolkit(str(clone))
     assert toolkit.trouble == "git refused: ownership"
     assert not (clone / ".gitconfig").exists()
+
+
+def test_a_history_is_worked_out_once_for_a_commit(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = read_toolkit(str(clone))
+    asked: list[str] = []
+    real = subprocess.run
+
+    def counting(words: list[str], **options: object) -> object:
+        asked.append(" ".join(words))
+        return real(words, **options)  # type: ignore[call-overload]  # as it was called
+
+    monkeypatch.setattr(subprocess, "run", counting)
+    assert read_toolkit(str(clone)) == first
+    assert [" log " in words for words in asked] == [False]
+    git(clone, "commit", "-q", "--allow-empty", "-m", "another")
+    asked.clear()
+    again = read_toolkit(str(clone)).name(git_blob(b"three"))
+    assert any(" log " in words for words in asked)
+    assert again is not None
+    assert again[1].behind == 0
+
+
+@pytest.mark.parametrize("spoilt", [b"", b"{", b'{"format": 0}', b"[]"])
+def test_a_spoilt_cache_is_worked_out_again(clone: Path, cache: Path, spoilt: bytes) -> None:
+    first = read_toolkit(str(clone))
+    (kept,) = cache.rglob("*.json")
+    whole = kept.read_bytes()
+    kept.write_bytes(spoilt)
+    assert read_toolkit(str(clone)) == first
+    assert kept.read_bytes() == whole
+    kept.write_bytes(whole.replace(b"[[0, ", b"[[99, "))
+    assert read_toolkit(str(clone)) == first
+
+
+def test_a_cache_that_cannot_be_written_is_no_trouble(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(clone / PATH))
+    assert read_toolkit(str(clone)).name(git_blob(b"one"))
+
+
+def test_what_a_path_was_at_a_commit(clone: Path) -> None:
+    toolkit = read_toolkit(str(clone))
+    blobs = [toolkit.blob_at(PATH, commit) for commit in toolkit.commits]
+    assert blobs == [git_blob(c) for c in (b"three", b"two", b"two", b"one")]
+    assert toolkit.commit(toolkit.commits[2].short) == toolkit.commits[2]
+    assert toolkit.commit("") is None

@@ -1,0 +1,172 @@
+"""What belongs together carries the same bytes: an image, its containers, a clone, the host."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fleet.inventory.model import Kind, Scheme, Target
+from fleet.verifier.fleetwide.member import (
+    BRIDGE,
+    FLEET,
+    Copy,
+    Member,
+    Told,
+    Unseen,
+    bridge_copy,
+    carriers,
+    clone_copy,
+    whole,
+)
+from fleet.verifier.model import failed, passed
+
+_COMMIT = 7  # the shortest spelling of a commit that is taken for one
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """Members of one name; ``names`` are those that they share or go by."""
+
+    names: frozenset[str]
+    members: tuple[Member, ...]
+
+
+def fresh(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
+    """Compare every side of each family: what pi loads there, and the clone beside it."""
+    families = _families(members)
+    sides = [[s for m in family.members for s in _sides(m)] for family in families]
+    elsewhere = _elsewhere(families, members, fleet)
+    return _drift(sides, elsewhere, "carries the same bytes on every side", "has drifted apart")
+
+
+def baked(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
+    """Compare an image with its containers, and with the commit that the inventory declares.
+
+    That is ``toolkit_ref`` of the image. A container that loads a mounted copy is left out: what
+    was baked into it is hidden.
+    """
+    sides: list[list[Copy | Unseen]] = []
+    families = _families(members, least=1)
+    for family in families:
+        images = [m for m in family.members if m.target.kind is Kind.IMAGE]
+        others = [m for m in family.members if m.target.kind is Kind.CONTAINER]
+        baked_in = [bridge_copy(m) for m in others if not _mounted(m)]
+        declared = [d for m in images if (d := _declared(m))]
+        if images and (baked_in or declared):
+            sides.append([*(bridge_copy(m) for m in images), *baked_in, *declared])
+    elsewhere = _elsewhere(families, members, fleet)
+    return _drift(sides, elsewhere, "is what its image and its commit are", "is not what was baked")
+
+
+def _elsewhere(
+    families: Sequence[_Family], members: Sequence[Member], fleet: Sequence[Target]
+) -> int:
+    """Count the targets of these families that are not in this run."""
+    here = {m.name for m in members}
+    names = frozenset().union(*(f.names for f in families)) if families else frozenset()
+    return sum(
+        t.name not in here
+        and BRIDGE in t.systems
+        and not names.isdisjoint({*_own_names(t), *t.groups})
+        for t in fleet
+    )
+
+
+def _drift(
+    sides: Sequence[Sequence[Copy | Unseen]], elsewhere: int, good: str, bad: str
+) -> tuple[Told, ...]:
+    compared = [family for family in sides if len(family) > 1]
+    if not compared:
+        return ()
+    unseen = [s for family in compared for s in family if isinstance(s, Unseen)]
+    seen = [[s for s in family if isinstance(s, Copy)] for family in compared]
+    apart = [copies for copies in seen if len({c.sha256 or c.blob for c in copies}) > 1]
+    lines = [f"{c.side}: {_at(c)}" for copies in apart or seen for c in copies]
+    found = failed(f"the bridge {bad}", *lines) if apart else passed(f"the bridge {good}", *lines)
+    judged = whole(found, sum(map(len, seen)), unseen, elsewhere)
+    return (Told(FLEET, judged),)
+
+
+def _at(copy: Copy) -> str:
+    return f"{copy.told} ({copy.path})" if copy.path else copy.told
+
+
+def _sides(member: Member) -> Iterator[Copy | Unseen]:
+    loaded = bridge_copy(member)
+    source = _mounted(member)
+    if source and isinstance(loaded, Copy):
+        side = f"{loaded.side}, mounted from {source}"
+        loaded = Copy(side, loaded.sha256, loaded.told, loaded.path, loaded.blob)
+    yield loaded
+    clone = clone_copy(member)
+    if clone is not None:
+        yield clone
+
+
+def _mounted(member: Member) -> str:
+    """Return what the loaded copy is mounted from, empty where it is the container's own."""
+    copy = bridge_copy(member)
+    container = member.facts.container if member.facts else None
+    if container is None or isinstance(copy, Unseen):
+        return ""
+    for destination, source in container.mounts.items():
+        if copy.path == destination or copy.path.startswith(destination.rstrip("/") + "/"):
+            return source
+    return ""
+
+
+def _declared(member: Member) -> Copy | Unseen | None:
+    """Return what the declared commit of an image's toolkit carries."""
+    ref = member.target.variables.get("toolkit_ref")
+    copy = bridge_copy(member)
+    if not isinstance(ref, str) or len(ref) < _COMMIT or isinstance(copy, Unseen):
+        return None
+    side = f"{member.name}, its declared commit"
+    if member.toolkit is None or member.toolkit.trouble:
+        return Unseen(side, "no toolkit clone tells what it carries")
+    named = member.toolkit.name(copy.blob)
+    commit = member.toolkit.commit(ref)
+    if commit is None or named is None:
+        return Unseen(side, f"the toolkit's history does not know {ref if named else 'the bytes'}")
+    blob = member.toolkit.blob_at(named[0], commit)
+    return Copy(side, copy.sha256 if blob == copy.blob else blob or "-", str(commit))
+
+
+def _families(members: Sequence[Member], least: int = 2) -> list[_Family]:
+    """Join members of one name: by target, container, image repository, image id, and group.
+
+    A group joins only where it is itself called like a target, a container or a repository.
+    """
+    asked = carriers(members)
+    own = {m.name: _names(m) for m in asked}
+    known = frozenset().union(*own.values()) if own else frozenset()
+    families: list[_Family] = []
+    for member in asked:
+        names = own[member.name] | (known & frozenset(member.target.groups))
+        together = [f for f in families if f.names & names]
+        families = [f for f in families if not f.names & names]
+        joined = tuple(m for f in together for m in f.members)
+        names = names.union(*(f.names for f in together))
+        families.append(_Family(names, (*joined, member)))
+    baked_kinds = (Kind.IMAGE, Kind.CONTAINER)
+    return [
+        f
+        for f in families
+        if len(f.members) >= least and any(m.target.kind in baked_kinds for m in f.members)
+    ]
+
+
+def _own_names(target: Target) -> set[str]:
+    address = target.address
+    names = {target.name}
+    if address.scheme is Scheme.CONTAINER:
+        names.add(address.name)
+    if address.scheme is Scheme.DOCKER_DAEMON:
+        names.add(address.name.partition("@")[0].rpartition("/")[2].partition(":")[0])
+    return names
+
+
+def _names(member: Member) -> frozenset[str]:
+    names = _own_names(member.target)
+    image = member.facts.image if member.facts else None
+    if image is not None and image.id:
+        names.add(image.id)
+    return frozenset(names)

@@ -1,0 +1,272 @@
+"""What no target can tell alone: each rule holds, fails, and is not checked on a part."""
+
+from dataclasses import replace
+
+import pytest
+from support.facts import BRIDGE, World
+
+from fleet.facts.model import ContainerFact, EndpointFact, ImageFact, LaunchFact, git_blob
+from fleet.inventory.address import parse_address
+from fleet.inventory.model import Target, Value
+from fleet.systems.catalogue import load_catalogue
+from fleet.systems.resolve import resolve
+from fleet.verifier.fleetwide.member import Member
+from fleet.verifier.fleetwide.rules import RULES, SYSTEM, judge_fleet
+from fleet.verifier.model import Finding, Verdict
+from fleet.verifier.run import Run, conclude
+from fleet.verifier.toolkit import Commit, Toolkit
+
+LINK = "~/.pi/agent/extensions/mempalace.ts"
+URL = "https://palace.example.net/mcp"
+OLD = BRIDGE + b"// older\n"
+PATH = "extensions/pi/mempalace.ts"
+NEW_COMMIT = Commit("b" * 40, "2026-08-25", 0)
+OLD_COMMIT = Commit("a" * 40, "2026-08-12", 1)
+TOOLKIT = Toolkit(
+    "~/clone",
+    {PATH: {git_blob(BRIDGE): NEW_COMMIT, git_blob(OLD): OLD_COMMIT}},
+    commits=(NEW_COMMIT, OLD_COMMIT),
+    changes={PATH: ((0, git_blob(BRIDGE)), (1, git_blob(OLD)))},
+)
+
+
+def member(
+    name: str,
+    *,
+    content: bytes | None = BRIDGE,
+    address: str = "",
+    groups: tuple[str, ...] = (),
+    device: str | None = None,
+    palace: str = "",
+    version: str = "3.9.0",
+    image: str = "",
+    mounts: dict[str, str] | None = None,
+    systems: tuple[str, ...] = ("mempalace-bridge",),
+    seen: bool = True,
+    **variables: Value,
+) -> Member:
+    """A target, and what was seen of it."""
+    where = parse_address(address or f"ssh://{name}")
+    made = Target(name, where, systems, variables=variables, groups=groups, launches=("bash -lc",))
+    catalogue = load_catalogue()
+    resolved = resolve([catalogue.system(s) for s in systems], made)
+    if not seen:
+        return Member(made, resolved, None, TOOLKIT, "connection refused")
+    world = World().launch(variables={"MEMPALACE_PI_DEVICE": device} if device else {})
+    if content is not None:
+        world.file(LINK, content)
+    facts = world.facts(made)
+    if not device:
+        nothing = {"MEMPALACE_PI_DEVICE": {"set": False}}
+        told = {"launch": "bash -lc", "state": "ok", "variables": nothing}
+        facts = facts.model_copy(update={"launches": {"bash -lc": LaunchFact.model_validate(told)}})
+    if palace:
+        heard = EndpointFact(
+            url=URL, place="target", palace=palace, server="mempalace", version=version
+        )
+        facts = facts.model_copy(update={"endpoints": (heard,)})
+    further: dict[str, object] = {"image": ImageFact(id=image)} if image else {}
+    if mounts is not None:
+        further["container"] = ContainerFact(name=name, state="running", mounts=mounts)
+    return Member(made, resolved, facts.model_copy(update=further), TOOLKIT)
+
+
+def judged(*members: Member, fleet: tuple[Target, ...] = ()) -> dict[tuple[str, str], Finding]:
+    found = judge_fleet(members, fleet or [m.target for m in members])
+    return {(f.gate, f.target): f for f in found}
+
+
+def test_every_rule_is_described() -> None:
+    assert [gate.id for gate in SYSTEM.gates] == list(RULES)
+    assert all(gate.asks and gate.remedy and gate.without for gate in SYSTEM.gates)
+
+
+def test_one_target_is_no_fleet() -> None:
+    assert judged(member("desk", device="desk", palace="/p", palace_url=URL)) == {}
+    assert judged(member("a", systems=("env",)), member("b", systems=("env",))) == {}
+
+
+# --- devices
+
+
+def test_devices_of_their_own_hold() -> None:
+    found = judged(member("desk", device="desk"), member("laptop", device="laptop"))
+    told = found["fleet.devices", "fleet"]
+    assert (told.verdict, told.required) == (Verdict.PASS, True)
+
+
+def test_two_machines_of_one_name_fail_even_where_a_third_is_unseen() -> None:
+    found = judged(
+        member("desk", device="laptop"),
+        member("laptop", device="laptop"),
+        member("vault", seen=False),
+    )
+    told = found["fleet.devices", "fleet"]
+    assert told.verdict is Verdict.FAIL
+    assert told.evidence == (
+        "laptop: desk, laptop",
+        "2 of 3 targets seen",
+        "vault: connection refused",
+    )
+
+
+def test_devices_of_a_part_are_not_checked() -> None:
+    found = judged(member("desk", device="desk"), member("laptop", seen=False))
+    told = found["fleet.devices", "fleet"]
+    assert (told.verdict, told.message) == (Verdict.NOT_CHECKED, "1 of 2 targets seen")
+    run = Run("1", "audit", *(member("x").facts.taken_at,) * 2, (), fleetwide=(told,))  # type: ignore[union-attr]  # it was seen
+    assert conclude(run).code == 3
+
+
+def test_a_launch_that_told_nothing_is_unseen() -> None:
+    silent = member("laptop", device="laptop")
+    assert silent.facts is not None
+    launch = LaunchFact(launch="bash -lc", state="timeout", why="it did not answer in time")
+    silent = replace(
+        silent, facts=silent.facts.model_copy(update={"launches": {"bash -lc": launch}})
+    )
+    told = judged(member("desk", device="desk"), silent)["fleet.devices", "fleet"]
+    assert told.verdict is Verdict.NOT_CHECKED
+    assert "laptop: it did not answer in time" in told.evidence
+
+
+def test_a_narrowed_run_never_says_that_the_fleet_holds() -> None:
+    desk, laptop = member("desk", device="desk"), member("laptop", device="laptop")
+    third = member("vault").target
+    found = judged(desk, laptop, fleet=(desk.target, laptop.target, third))
+    told = found["fleet.devices", "fleet"]
+    assert told.verdict is Verdict.NOT_APPLICABLE
+    assert "2 of its 3 targets" in told.message
+    assert found["fleet.skew", "fleet"].verdict is Verdict.NOT_APPLICABLE
+
+
+# --- palace
+
+
+def test_clients_of_one_url_reach_one_palace() -> None:
+    found = judged(
+        member("desk", palace="/data/palace", palace_url=URL),
+        member("laptop", palace="/data/palace", palace_url=URL + "/"),
+        member("alone", palace="/home/u/.mempalace/palace"),
+    )
+    told = found["fleet.palace", "fleet"]
+    assert (told.verdict, told.required) == (Verdict.PASS, True)
+    assert told.evidence == (f"{URL}: /data/palace, mempalace 3.9.0: desk, laptop",)
+
+
+@pytest.mark.parametrize(
+    "other", [{"palace": "/tmp/palace"}, {"palace": "/data/palace", "version": "3.6.0"}]
+)
+def test_another_palace_or_version_behind_the_same_url_fails(other: dict[str, str]) -> None:
+    found = judged(
+        member("desk", palace="/data/palace", palace_url=URL),
+        member("laptop", palace_url=URL, **other),  # type: ignore[arg-type]  # texts only
+    )
+    told = found["fleet.palace", "fleet"]
+    assert told.verdict is Verdict.FAIL
+    assert len(told.evidence) == 2
+
+
+def test_a_client_that_heard_nothing_leaves_it_unchecked() -> None:
+    found = judged(
+        member("desk", palace="/data/palace", palace_url=URL), member("laptop", palace_url=URL)
+    )
+    told = found["fleet.palace", "fleet"]
+    assert told.verdict is Verdict.NOT_CHECKED
+    assert "laptop: its palace was not asked" in told.evidence
+
+
+# --- skew
+
+
+def test_one_commit_across_a_group() -> None:
+    found = judged(member("desk", groups=("all-of", "work")), member("laptop", groups=("work",)))
+    told = found["fleet.skew", "work"]
+    assert (told.verdict, told.required) == (Verdict.PASS, False)
+    assert told.evidence == ("toolkit bbbbbbb of 2026-08-25: desk, laptop",)
+
+
+def test_the_spread_is_told_group_by_group() -> None:
+    found = judged(
+        member("desk", groups=("work",)),
+        member("laptop", groups=("work",), content=OLD),
+        member("attic", groups=("old",), content=OLD),
+    )
+    told = found["fleet.skew", "work"]
+    assert told.verdict is Verdict.WARN
+    assert told.message == "2 different bridges on 2 targets"
+    assert "toolkit aaaaaaa of 2026-08-12, 1 behind: laptop" in told.evidence
+    assert ("fleet.skew", "old") not in found
+
+
+def test_the_skew_of_a_part_is_not_checked() -> None:
+    found = judged(member("desk"), member("laptop", seen=False))
+    assert found["fleet.skew", "fleet"].verdict is Verdict.NOT_CHECKED
+
+
+# --- drift
+
+
+def devbox(**box: object) -> tuple[Member, Member]:
+    container = member("devbox", address="container:pi-devbox", mounts={}, **box)  # type: ignore[arg-type]  # as the tests give it
+    return container, member("devbox-image", address="docker-daemon:example/pi-devbox:latest")
+
+
+def test_an_image_and_its_container_agree() -> None:
+    found = judged(*devbox())
+    assert found["bridge.fresh", "fleet"].verdict is Verdict.PASS
+    assert found["fleet.baked", "fleet"].verdict is Verdict.PASS
+
+
+def test_a_container_of_an_older_image_has_drifted() -> None:
+    found = judged(*devbox(content=OLD))
+    for gate in ("bridge.fresh", "fleet.baked"):
+        told = found[gate, "fleet"]
+        assert told.verdict is Verdict.FAIL
+        assert any("toolkit aaaaaaa of 2026-08-12" in line for line in told.evidence)
+        assert any(line.startswith("devbox-image: toolkit bbbbbbb") for line in told.evidence)
+
+
+def test_a_mounted_clone_is_a_side_of_its_own_and_not_baked() -> None:
+    mounts = {"/home/u/.pi": "/srv/pi"}
+    container = member("devbox", address="container:pi-devbox", mounts=mounts, content=OLD)
+    image = member("devbox-image", address="docker-daemon:pi-devbox:latest")
+    found = judged(container, image)
+    told = found["bridge.fresh", "fleet"]
+    assert told.verdict is Verdict.FAIL
+    assert told.evidence[0].startswith("devbox, mounted from /srv/pi: toolkit aaaaaaa")
+    assert ("fleet.baked", "fleet") not in found
+
+
+def test_a_host_of_the_name_and_a_group_of_the_name_belong_to_it() -> None:
+    host = member("pi-devbox", content=OLD)
+    container = member("box", address="container:pi-devbox", mounts={})
+    assert judged(host, container)["bridge.fresh", "fleet"].verdict is Verdict.FAIL
+    desk = member("desk", groups=("box",), content=OLD)
+    assert judged(desk, container)["bridge.fresh", "fleet"].verdict is Verdict.FAIL
+    other = member("desk", groups=("work",), content=OLD)
+    assert ("bridge.fresh", "fleet") not in judged(other, container)
+
+
+def test_an_image_and_its_container_are_joined_by_the_image_s_id() -> None:
+    image = member("i", address="oci:layout", image="sha256:1")
+    container = member(
+        "c", address="container:other", mounts={}, image="sha256:1", groups=(), content=OLD
+    )
+    assert judged(image, container)["bridge.fresh", "fleet"].verdict is Verdict.FAIL
+
+
+def test_the_declared_commit_is_compared_with_what_was_baked() -> None:
+    image = member("devbox", address="docker-daemon:pi-devbox", toolkit_ref="bbbbbbbb")
+    assert judged(image, member("x"))["fleet.baked", "fleet"].verdict is Verdict.PASS
+    image = member("devbox", address="docker-daemon:pi-devbox", toolkit_ref="aaaaaaaa")
+    told = judged(image, member("x"))["fleet.baked", "fleet"]
+    assert told.verdict is Verdict.FAIL
+    assert told.evidence[1].startswith("devbox, its declared commit: toolkit aaaaaaa")
+
+
+def test_drift_of_a_part_is_not_checked() -> None:
+    container = member("devbox", address="container:pi-devbox", seen=False)
+    image = member("devbox-image", address="docker-daemon:pi-devbox")
+    told = judged(container, image)["bridge.fresh", "fleet"]
+    assert (told.verdict, told.message) == (Verdict.NOT_CHECKED, "1 of 2 targets seen")
