@@ -8,9 +8,10 @@ from pydantic import BeforeValidator, Field, ValidationError
 from fleet.connectors.oci.documents import Configuration, Document, Strings, Texts, malformed
 from fleet.errors import ProbeError
 from fleet.facts.compile import PUBLIC_FLAGS, SECRET_FLAGS
-from fleet.facts.environment import env_value
+from fleet.facts.environment import command_text, env_value
 from fleet.facts.model import ContainerFact, EnvValue, ImageFact, Publication
 from fleet.facts.request import CONTAINER, Request
+from fleet.secrets import keyed_digest
 from fleet.verifier.image_config import shown_labels
 
 SERVICE = "com.docker.compose.service"
@@ -83,6 +84,7 @@ class Settings(Document):
     Labels: Texts = Field(default_factory=dict)
     WorkingDir: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
     Hostname: str = ""
+    Image: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
 
     def environment(self) -> dict[str, str]:
         """Return ``Env`` by name; a line without ``=`` is a name that is unset."""
@@ -127,7 +129,8 @@ def container_fact(inspected: Inspected, request: Request) -> ContainerFact:
     """
     state, host = inspected.State, inspected.HostConfig
     bound = inspected.NetworkSettings.Ports if state.Status == "running" else host.PortBindings
-    flags = dict(_flags([inspected.Path, *inspected.Args]))
+    words = [inspected.Path, *inspected.Args]
+    flags = dict(_flags(words))
     return ContainerFact(
         name=inspected.Name.removeprefix("/"),
         service=inspected.Config.Labels.get(SERVICE, ""),
@@ -144,6 +147,8 @@ def container_fact(inspected: Inspected, request: Request) -> ContainerFact:
         mounts={mount.Destination: mount.Name or mount.Source for mount in inspected.Mounts},
         secret_flags=tuple(name for name in flags if name in SECRET_FLAGS),
         flags={name: value for name, value in flags.items() if name in PUBLIC_FLAGS},
+        command=keyed_digest(request.nonce, command_text(words)),
+        image_name=inspected.Config.Image,
     )
 
 

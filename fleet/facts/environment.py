@@ -1,6 +1,7 @@
 """Variables of an environment as facts: public ones by value, all others by keyed digest."""
 
 import hashlib
+from collections.abc import Iterable
 
 from fleet.facts.model import EnvValue
 
@@ -22,3 +23,11 @@ def env_value(value: str | None, *, nonce: str, public: bool) -> EnvValue:
 def digest_bytes(nonce: str, value: bytes) -> str:
     """Digest bytes as :func:`fleet.secrets.keyed_digest` digests text."""
     return hashlib.sha256(nonce.encode() + b":" + value).hexdigest()
+
+
+def command_text(words: Iterable[str]) -> str:
+    """Return a program and its arguments as the text whose digest travels in their place.
+
+    Each word is ended by a line feed; one within a word is told by the byte 1, as the probe does.
+    """
+    return "".join(word.replace("\n", "\x01") + "\n" for word in words)

@@ -82,6 +82,7 @@ class PathFact(Fact):
         kind: of ``final``.
         mode: permission bits of ``final`` (0o600 is 384).
         mtime: of ``final``, seconds since 1970.
+        inode: of ``final``, where a running machine tells it.
         sha256: of the content; the bytes are in ``Facts.contents`` unless they were known. An env
             file has none: its lines carry digests of their own.
         at: the component where reading stopped, for every state but ``present``.
@@ -103,6 +104,7 @@ class PathFact(Fact):
     owner: str | None = None
     size: int | None = None
     mtime: int | None = None
+    inode: int | None = None
     sha256: Sha256 | None = None
     entries: tuple[Entry, ...] | None = None
     env: EnvFile | None = None
@@ -195,7 +197,14 @@ class Publication(Fact):
 
 
 class ContainerFact(Fact):
-    """A container, as an engine tells it."""
+    """A container, as an engine tells it.
+
+    Attributes:
+        image: the identity of the image it was made of.
+        image_name: the name it was made by; ``image_now``: the identity that name has today.
+        mounts: a volume's name or a folder of the host, by the path within.
+        command: the keyed digest of the program and its arguments, each ended by a line feed.
+    """
 
     name: str
     service: str = ""
@@ -212,6 +221,9 @@ class ContainerFact(Fact):
     mounts: dict[str, str] = Field(default_factory=dict)
     secret_flags: tuple[str, ...] = ()
     flags: dict[str, str] = Field(default_factory=dict)
+    command: Sha256 | None = None
+    image_name: str = ""
+    image_now: str = ""
 
 
 class ImageFact(Fact):

@@ -121,6 +121,7 @@ class PathReader:
                 "size": record.number(4),
                 "mtime": record.number(5),
                 "owner": record.maybe(6),
+                "inode": record.number(7),
             }
         )
 

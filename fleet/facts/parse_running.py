@@ -18,6 +18,8 @@ FIELDS = frozenset(
         "restart",
         "service",
         "health",
+        "image_name",
+        "image_now",
     }
 )
 
@@ -75,6 +77,7 @@ def _container(answer: Answer, key: str, names: dict[str, bool]) -> ContainerFac
         if name not in told:
             raise records[0].wrong(f"a container has no {name}")
     state = told["state"].text(2)
+    command = answer.maybe("command", key)
     bound, declared = _ports(answer, "port", key), _ports(answer, "binding", key)
     return ContainerFact(
         name=told["name"].text(2).removeprefix("/"),
@@ -92,6 +95,9 @@ def _container(answer: Answer, key: str, names: dict[str, bool]) -> ContainerFac
         mounts={record.text(1): record.text(2) for record in answer.many("mount", key)},
         flags=_flags(answer, key),
         secret_flags=_secret_flags(answer, key),
+        command=command.digest(1) if command else None,
+        image_name=_text(told, "image_name"),
+        image_now=_text(told, "image_now"),
     )
 
 

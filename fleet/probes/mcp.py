@@ -28,6 +28,8 @@ from fleet.verifier.palace import without_credentials
 
 DEADLINE_SECONDS = 15.0
 PROTOCOL = "2025-06-18"
+#: Nobody's name: reserved, so no palace is reached by it and no site of it asks.
+STRANGER = "stranger.example.net"
 
 Place = Literal["controller", "target"]
 
@@ -35,6 +37,7 @@ Place = Literal["controller", "target"]
 _SHARE = 1 / 3
 _TEXT_LIMIT = 240
 _PATH_LIMIT = 4096
+_KIND_LIMIT = 60
 _TOOLS_LIMIT = 500
 _DRAIN_LIMIT = 64 * 1024
 _SCHEMES = {"http": 80, "https": 443}
@@ -55,7 +58,7 @@ def ask_palace(
     dial: Dial | None = None,
     ca_file: str | None = None,
     deadline: float = DEADLINE_SECONDS,
-    wrong_token: bool = True,
+    further: "Further | None" = None,
 ) -> EndpointFact:
     """Ask a palace everything an audit wants to know of it. Raises nothing a server can cause.
 
@@ -66,7 +69,7 @@ def ask_palace(
         dial: opens sockets, a connector's ``open_tcp``; None dials from this machine.
         ca_file: certificates on this machine to trust too, in PEM, as ``NODE_EXTRA_CA_CERTS``.
         deadline: seconds for everything together.
-        wrong_token: whether to try a token that is surely wrong.
+        further: what else to ask than a client does; by default with a wrong token only.
     """
     url = without_credentials(url)
     budget = Budget(deadline)
@@ -74,7 +77,7 @@ def ask_palace(
         encrypted = _checked(url, token).scheme == "https"
         with wire.client(dial, ca_file, budget, encrypted=encrypted) as client:
             asking = _Round(client, url, token, budget, deadline * _SHARE)
-            asking.run(wrong_token=wrong_token)
+            asking.run(further or Further())
             return asking.fact(place)
     except Troubled as error:
         answer = Answer(trouble=error.trouble, detail=_shown(error.what, _TEXT_LIMIT))
@@ -140,6 +143,21 @@ def _shown(text: str, limit: int, token: Secret | None = None) -> str:
     return printable(text, limit)
 
 
+@dataclass(frozen=True, slots=True)
+class Further:
+    """What is asked of a server beyond what a client needs of it.
+
+    Attributes:
+        routes: paths to look for, relative to the folder of the endpoint.
+        strangers: whether to ask as a browser of another site, and by a name not its own.
+        wrong_token: whether to try a token that is surely wrong.
+    """
+
+    routes: tuple[str, ...] = ()
+    strangers: bool = False
+    wrong_token: bool = True
+
+
 @dataclass(slots=True)
 class _Round:
     """One round of questions over one client, and what was heard so far."""
@@ -157,6 +175,8 @@ class _Round:
     version: str = ""
     tools: tuple[str, ...] = ()
     status: rpc.Status = field(default_factory=rpc.Status)
+    path_hash: str = ""
+    writer: dict[str, bool] = field(default_factory=dict)
 
     def fact(self, place: Place) -> EndpointFact:
         palace = self.status.palace
@@ -171,20 +191,51 @@ class _Round:
             drawers=self.status.drawers,
             usable=self.status.usable,
             trouble=self._told(self.status.trouble),
+            path_hash=self.path_hash,
+            writer={self._told(name): flag for name, flag in self.writer.items()},
+            stale=self.status.stale,
+            stale_packages=tuple(map(self._told, self.status.stale_packages)),
+            installed=self._told(self.status.installed),
         )
 
-    def run(self, *, wrong_token: bool) -> None:
+    def run(self, further: Further) -> None:
         self._ask("healthz", self._healthz)
         self._ask("no-token", lambda: self._turned_away(None))
-        if wrong_token and self.answers["no-token"].trouble in _HUNG:
+        if further.wrong_token and self.answers["no-token"].trouble in _HUNG:
             self.answers["wrong-token"] = self.answers["no-token"]
-        elif wrong_token:
+        elif further.wrong_token:
             wrong = Secret(secrets.token_urlsafe(32))
             self._ask("wrong-token", lambda: self._turned_away(wrong))
         if self._ask("initialize", self._initialize):
             self._ask("tools", self._list_tools)
             self._ask("status", self._ask_status)
         self._ask("statusz", self._statusz)
+        self._look_around(further)
+
+    def _look_around(self, further: Further) -> None:
+        """Ask what a client never asks, and keep the status of each answer as it comes."""
+        if further.strangers:
+            self._observe("foreign-origin", "POST", headers={"origin": f"https://{STRANGER}"})
+            self._observe("foreign-host", "POST", headers={"host": STRANGER})
+        for route in further.routes:
+            self._observe(route, "GET", route.lstrip("/"))
+
+    def _observe(
+        self, name: str, method: str, route: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        kind = ""
+
+        def question() -> int:
+            nonlocal kind
+            body = rpc.request(0, "initialize", _hello()) if method == "POST" else None
+            with self._sent(method, route, self.token, body, headers) as response:
+                kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                _drain(response)
+                return response.status_code
+
+        if self._ask(name, question):
+            told = {"detail": self._told(kind, _KIND_LIMIT)}
+            self.answers[name] = self.answers[name].model_copy(update=told)
 
     def _ask(self, name: str, question: Callable[[], int]) -> bool:
         """Put one question within its share of the time; keep the answer, whatever it is."""
@@ -268,6 +319,7 @@ class _Round:
             _raise_unless_ok(response)
             told = rpc.document(response)
         palace = told.get("palace")
+        self.path_hash, self.writer = rpc.path_hash(palace), rpc.writer(told.get("writer"))
         if self.status.palace is None and isinstance(palace, Mapping):
             self.status = rpc.with_palace(self.status, palace.get("sqlite_integrity"))
         return HTTPStatus.OK
@@ -289,7 +341,12 @@ class _Round:
 
     @contextmanager
     def _sent(
-        self, method: str, route: str, token: Secret | None, body: rpc.Object | None = None
+        self,
+        method: str,
+        route: str,
+        token: Secret | None,
+        body: rpc.Object | None = None,
+        more: Mapping[str, str] | None = None,
     ) -> Iterator[httpx.Response]:
         headers = {
             "accept": "application/json, text/event-stream",
@@ -300,6 +357,7 @@ class _Round:
             headers["authorization"] = f"Bearer {token.reveal()}"
         if body is not None:
             headers |= self.session
+        headers |= more or {}
         url = urljoin(self.url, route) if route else self.url
         with self.client.stream(method, url, json=body, headers=headers) as response:
             yield response

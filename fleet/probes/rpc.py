@@ -1,6 +1,7 @@
 """JSON-RPC as an MCP server frames it, and what a palace says in it. Nothing here asks."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -16,6 +17,9 @@ Object: TypeAlias = Mapping[str, Json]
 
 _EVENTS = "text/event-stream"
 _TEXT = 2000
+_VERSION = 60
+_PACKAGES = 20
+_HASH = re.compile(r"[0-9a-f]{8,64}")
 
 
 class Refused(Troubled):
@@ -142,6 +146,9 @@ class Status:
     drawers: int | None = None
     usable: bool | None = None
     trouble: str = ""
+    stale: bool | None = None
+    stale_packages: tuple[str, ...] = ()
+    installed: str = ""
 
 
 def status(tool_result: Object) -> Status:
@@ -165,9 +172,50 @@ def status(tool_result: Object) -> Status:
     drawers = told.get("total_drawers")
     counted = drawers if isinstance(drawers, int) and not isinstance(drawers, bool) else None
     trouble = _trouble(told, integrity)
+    stale, packages = _stale(told.get("library_versions"))
+    found = Status(
+        palace_path(integrity), stale=stale, stale_packages=packages, installed=_installed(told)
+    )
     if not trouble and counted is None:
-        return Status(palace_path(integrity), trouble="the status names no number of drawers")
-    return Status(palace_path(integrity), counted, usable=not trouble, trouble=trouble)
+        return replace(found, trouble="the status names no number of drawers")
+    return replace(found, drawers=counted, usable=not trouble, trouble=trouble)
+
+
+def _stale(libraries: Json) -> tuple[bool | None, tuple[str, ...]]:
+    """Read ``library_versions``: is anything served that is not what is installed, and what."""
+    if not isinstance(libraries, Mapping) or not isinstance(libraries.get("stale"), bool):
+        return None, ()
+    packages = libraries.get("packages")
+    told = [
+        f"{_word(each, 'package')}: {_word(each, 'serving')} is running, "
+        f"{_word(each, 'installed')} is installed"
+        for each in (packages if isinstance(packages, list) else [])[:_PACKAGES]
+        if isinstance(each, Mapping)
+    ]
+    return libraries["stale"] is True, tuple(told)
+
+
+def _installed(told: Object) -> str:
+    updates = told.get("updates")
+    server = updates.get("server") if isinstance(updates, Mapping) else None
+    return _word(server, "installed") if isinstance(server, Mapping) else ""
+
+
+def _word(told: Object, name: str) -> str:
+    value = told.get(name)
+    return value[:_VERSION] if isinstance(value, str) else ""
+
+
+def path_hash(palace: Json) -> str:
+    """Return the digest of its path that ``/statusz`` tells of a palace; empty where it is none."""
+    told = palace.get("path_hash") if isinstance(palace, Mapping) else None
+    return told if isinstance(told, str) and _HASH.fullmatch(told) else ""
+
+
+def writer(told: Json) -> dict[str, bool]:
+    """Return what ``/statusz`` says of writing: its flags that are set or not."""
+    flags = told if isinstance(told, Mapping) else {}
+    return {name[:_VERSION]: flag for name, flag in flags.items() if isinstance(flag, bool)}
 
 
 def with_palace(status: Status, integrity: Json) -> Status:

@@ -43,6 +43,7 @@ class Look:
         troubles: secrets that could not be fetched, with the reason.
         toolkit: the toolkit's history on the controller, None when no clone is declared.
         blobs: contents the controller knew before, by sha256 (facts then carry no bytes).
+        templates: texts of the templates that compose files are made of, by name.
     """
 
     target: Target
@@ -53,6 +54,7 @@ class Look:
     troubles: Mapping[SecretRef, str] = field(default_factory=dict)
     toolkit: Toolkit | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict)
+    templates: Mapping[str, str] = field(default_factory=dict)
 
     def value(self, name: str) -> Value:
         """Return a variable, or None where the inventory and the system say nothing."""

@@ -271,8 +271,8 @@ def test_b15_mode_is_told(shell: Shell, tmp_path: Path) -> None:
 FAKES = {
     "a stat of BSD": (
         "stat",
-        """[ "$1 $2" = "-f %Mp%Lp %u %z %m %Su" ] || exit 1
-shift 2; exec /usr/bin/stat -c "%04a %u %s %Y %U" "$@" """,
+        """[ "$1 $2" = "-f %Mp%Lp %u %z %m %i %Su" ] || exit 1
+shift 2; exec /usr/bin/stat -c "%04a %u %s %Y %i %U" "$@" """,
     ),
     "a base64 without -w": (
         "base64",

@@ -247,6 +247,7 @@ lines
 @{NONCE} restart no
 @{NONCE} service <no value>
 @{NONCE} binding 5432/tcp 5432 172.17.0.1
+@{NONCE} image_name db:1
 @{NONCE} argument postgres
 @{NONCE} end {""}
 """
@@ -268,7 +269,8 @@ def test_containers(shell: Shell, tmp_path: Path) -> None:
     client(
         tmp_path / "bin",
         f'printf "%s\\n" "$*" >>{tmp_path}/asked\n'
-        f"case $1 in ps) echo {'c' * 64}; echo {'d' * 64} ;; *) cat {tmp_path}/inspected ;; esac",
+        f"case $1 in ps) echo {'c' * 64}; echo {'d' * 64} ;; image) echo sha256:now ;; "
+        f"*) cat {tmp_path}/inspected ;; esac",
     )
     request = Request(NONCE, containers=(PALACE,))
     done = with_client(shell, tmp_path / "bin").run(probe_script(request))
@@ -285,6 +287,9 @@ def test_containers(shell: Shell, tmp_path: Path) -> None:
             restart="no",
             ports=(Publication(address="172.17.0.1", port=5432, inner=5432),),
             variables=dict.fromkeys(("PUBLIC", "MISSING", "SECRET"), EnvValue(set=False)),
+            command=keyed_digest(NONCE, "postgres\n"),
+            image_name="db:1",
+            image_now="sha256:now",
         ),
         ContainerFact(
             name="pal-palace-1",
@@ -310,6 +315,11 @@ def test_containers(shell: Shell, tmp_path: Path) -> None:
                     set=True, length=len(TOKEN) + 1, digest=keyed_digest(NONCE, f"{TOKEN}\n")
                 ),
             },
+            command=keyed_digest(
+                NONCE,
+                f"docker-entrypoint.sh\nserve\n--host\n0.0.0.0\n--token\n{TOKEN}\n"
+                "--palace=/data/a\x01b\n",
+            ),
         ),
     )
     asked = (tmp_path / "asked").read_text().splitlines()

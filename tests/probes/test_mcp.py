@@ -7,7 +7,7 @@ import pytest
 from support.mcp_server import Rule, ScriptedMcpServer, palace_rules
 
 from fleet.facts.model import Answer, EndpointFact, Trouble
-from fleet.probes.mcp import ask_palace, wait_until_answers
+from fleet.probes.mcp import Further, ask_palace, wait_until_answers
 from fleet.secrets import Secret
 
 GOOD = "tok-EXAMPLE-good"
@@ -54,7 +54,7 @@ def test_the_right_token_is_sent_only_where_it_belongs() -> None:
 
 
 def test_the_wrong_token_can_be_left_out() -> None:
-    fact, server = ask(palace_rules(), wrong_token=False)
+    fact, server = ask(palace_rules(), further=Further(wrong_token=False))
     assert "wrong-token" not in fact.answers
     assert server.asked.count("initialize") == 2
 

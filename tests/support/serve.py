@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from fleet.facts.model import (
 )
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret, keyed_digest
+from fleet.systems.mempalace_serve.routes import ROUTES
 from fleet.verifier.model import Finding, Verdict
 
 URL = "https://palace.example.net/mcp"
@@ -42,6 +44,17 @@ def target(**variables: Value) -> Target:
     return replace(some_target("mempalace-serve", address=address), variables=kept)
 
 
+def routes(**changed: int) -> dict[str, Answer]:
+    """What the routes of a release of today answer, with changes (``sync_peers=404``)."""
+    found = {}
+    for route in ROUTES:
+        name = route.path.strip("/").replace("/", "_")
+        status = changed.get(name, 200 if route.since else 404)
+        kind = route.kind if status < 400 else "text/html"
+        found[route.path] = Answer(status=status, detail=kind)
+    return found
+
+
 def answers(**changed: Answer | None) -> dict[str, Answer]:
     """What a healthy palace answers, with changes (``no_token`` for ``no-token``)."""
     healthy: dict[str, Answer | None] = {
@@ -52,6 +65,9 @@ def answers(**changed: Answer | None) -> dict[str, Answer]:
         "tools": Answer(status=200),
         "status": Answer(status=200),
         "statusz": Answer(status=200),
+        "foreign-origin": Answer(status=403, detail="text/html"),
+        "foreign-host": Answer(status=200, detail="application/json"),
+        **routes(),
     }
     for name, answer in changed.items():
         healthy[name.replace("_", "-")] = answer
@@ -67,6 +83,10 @@ def endpoint(*, place: str = "target", url: str = URL, **changed: Any) -> Endpoi
         "palace": "/data/palace",
         "drawers": 7,
         "usable": True,
+        "path_hash": hashlib.sha256((changed.get("palace") or "/data/palace").encode()).hexdigest()[
+            :16
+        ],
+        "stale": False,
     }
     return EndpointFact.model_validate({"url": url, "place": place, **healthy, **changed})
 
@@ -140,8 +160,16 @@ def container(**changed: Any) -> ContainerFact:
 
 def process(**changed: Any) -> ProcessFact:
     """The server's process."""
-    flags = {"--host": DOCKER0, "--port": "8765"}
-    return ProcessFact.model_validate({"pid": 7, "user": "u", "flags": flags, **changed})
+    started: dict[str, Any] = {
+        "pid": 7,
+        "user": "u",
+        "flags": {"--host": DOCKER0, "--port": "8765", "--palace": "/data/palace"},
+        "variables": {
+            "HOME": EnvValue(set=True, length=7, value="/home/u"),
+            "MEMPALACE_MCP_IDLE_HOURS": EnvValue(set=True, length=1, value="0"),
+        },
+    }
+    return ProcessFact.model_validate({**started, **changed})
 
 
 def secret_value(value: str) -> EnvValue:

@@ -7,6 +7,7 @@ _template() { # -> _r: every piece begins with a line feed, "@", the nonce, a bl
   _q='{{printf "%s name %s" $N .Name}}{{printf "%s state %s" $N .State.Status}}'
   _q=$_q'{{printf "%s image %s" $N .Image}}{{printf "%s created %s" $N .Created}}'
   _q=$_q'{{printf "%s error %s" $N .State.Error}}{{printf "%s exit_code %d" $N .State.ExitCode}}'
+  _q=$_q'{{printf "%s image_name %s" $N .Config.Image}}'
   _q=$_q'{{printf "%s network %s" $N .HostConfig.NetworkMode}}'
   _q=$_q'{{printf "%s restart %s" $N .HostConfig.RestartPolicy.Name}}'
   _q=$_q'{{printf "%s service %s" $N (index .Config.Labels "com.docker.compose.service")}}'
@@ -62,13 +63,21 @@ _piece() { # key, name, text: one piece of what inspect says
   esac
 }
 
+_image_now() { # key: the identity that the name of the image has today
+  [ -n "$_image" ] || return 0
+  _r=$(_limited "$_client" image inspect --format '{{.Id}}' "$_image" 2>/dev/null) || return 0
+  _enc "$_r"
+  _out field "$1" =image_now "$_r"
+}
+
 _inspected() { # key: all pieces in _ans
   _m=0
   while :; do
     case $_ans in *"$_NL@$_N "*) _ans=${_ans#*"$_NL@$_N "} ;; *) return 0 ;; esac
     _piece=${_ans%%"$_NL@$_N "*}
     case $_piece in
-      name\ *) _m=$((_m + 1)) _args='' _env='' ;;
+      name\ *) _m=$((_m + 1)) _args='' _env='' _image='' ;;
+      image_name\ *) _image=${_piece#* } ;;
       end\ *)
         _env="$_env$_NL@$_N "
         _container_env "$1.$_m"
@@ -77,6 +86,9 @@ _inspected() { # key: all pieces in _ans
         _flag_values "$1.$_m"
         set +f
         IFS=$_ifs1 _env='' _v=''
+        _digest "$_args"
+        [ -z "$_args" ] || _out command "$1.$_m" "$_r"
+        _image_now "$1.$_m"
         continue ;;
     esac
     _piece "$1.$_m" "${_piece%% *}" "${_piece#* }"

@@ -144,7 +144,7 @@ _octal() { # "rwxr-sr-t" -> _r
   _r=$((_r / 512))$((_r / 64 % 8))$((_r / 8 % 8))$((_r % 8))
 }
 
-_ls_line() { # file -> _r: mode uid size mtime owner, as ls and date tell
+_ls_line() { # file -> _r: mode uid size mtime inode owner, as ls and date tell
   _mt=$(date -r "$1" +%s 2>/dev/null) || _mt=-
   _ow=$(ls -ld "$1" 2>/dev/null) || return 1
   _nu=$(ls -ldn "$1" 2>/dev/null) || return 1
@@ -157,13 +157,13 @@ _ls_line() { # file -> _r: mode uid size mtime owner, as ls and date tell
   set +f
   case $5 in *,) _sz=0 ;; *) _sz=$5 ;; esac
   _octal "${1#?}"
-  _r="$_r $3 $_sz ${_mt:--} $_ow"
+  _r="$_r $3 $_sz ${_mt:--} - $_ow"
 }
 
 _stat() { # file names, quoted for eval
   case $_family in
-    gnu) eval "stat -c '%a %u %s %Y %U' $1" 2>/dev/null ;;
-    bsd) eval "stat -f '%Mp%Lp %u %z %m %Su' $1" 2>/dev/null ;;
+    gnu) eval "stat -c '%a %u %s %Y %i %U' $1" 2>/dev/null ;;
+    bsd) eval "stat -f '%Mp%Lp %u %z %m %i %Su' $1" 2>/dev/null ;;
   esac
 }
 
@@ -200,11 +200,11 @@ _stat_out() {
     eval "_fi=\$_f_$_j _ke=\$_key_$_j _l=\$_st_$_j"
     if [ -d "$_fi" ]; then _q=directory; elif [ -f "$_fi" ]; then _q=file; else _q=other; fi
     _md=${_l%% *} _l=${_l#* } _ui=${_l%% *} _l=${_l#* } _sz=${_l%% *} _l=${_l#* }
-    _mt=${_l%% *} _ow=${_l#* }
+    _mt=${_l%% *} _l=${_l#* } _ino=${_l%% *} _ow=${_l#* }
     eval "_size_$_j=\${_sz:-0} _kind_$_j=\$_q"
     _opt "$_md" && _a=$_r && _opt "$_ui" && _b=$_r && _opt "$_sz" && _c=$_r
-    _opt "${_mt#-}" && _d=$_r && _opt "$_ow"
-    _out stat "$_ke" "=$_q" "$_a" "$_b" "$_c" "$_d" "$_r"
+    _opt "${_mt#-}" && _d=$_r && _opt "${_ino#-}" && _i=$_r && _opt "$_ow"
+    _out stat "$_ke" "=$_q" "$_a" "$_b" "$_c" "$_d" "$_r" "$_i"
   done
 }
 

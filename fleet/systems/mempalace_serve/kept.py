@@ -75,7 +75,7 @@ def compose_lint(look: Look) -> Judgement:
     content = look.content(fact)
     if content is None:
         return not_checked(fact.why or "its content was not read", fact.path)
-    compose = read_compose(content, posixpath.basename(fact.path), _environment(look))
+    compose = read_compose(content, posixpath.basename(fact.path), compose_environment(look))
     ground = Ground(
         interfaces=look.facts.interfaces,
         files=_beside(look.artifact("compose-folder")),
@@ -92,7 +92,7 @@ def compose_lint(look: Look) -> Judgement:
     )
 
 
-def _environment(look: Look) -> dict[str, str]:
+def compose_environment(look: Look) -> dict[str, str]:
     """Return what compose gets from the ``.env`` beside; any text stands for a value not told."""
     fact = look.artifact("compose-env")
     if fact is None or fact.env is None:

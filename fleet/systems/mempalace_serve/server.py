@@ -10,7 +10,10 @@ from fleet.verifier.look import Look
 HTTP_TOKEN = "MEMPALACE_MCP_HTTP_TOKEN"  # noqa: S105 - the variable's name
 ALLOWED_HOSTS = "MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS"
 INNER_PORT = 8765
+COMPOSE_PALACE = "/data/palace"
 LOOPBACK = ("127.0.0.1", "::1")
+#: The names by which a server is on loopback in its own eyes, and pins the Host header.
+PINNED = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 
 _BIND_ERRORS = ("address already in use", "cannot assign requested address")
 _ENDED = frozenset({"exited", "created", "dead", "restarting"})
@@ -26,6 +29,13 @@ def containers(look: Look) -> tuple[ContainerFact, ...]:
     """Return the containers of the compose project, or the container that was asked itself."""
     own = (look.facts.container,) if look.facts.container else ()
     return look.facts.containers.get(look.text("compose_project"), ()) or own
+
+
+def listening_hosts(look: Look) -> frozenset[str]:
+    """Return what the servers were told to listen on; empty where none was seen."""
+    told = [p.flags for p in processes(look)]
+    told += [c.flags for c in containers(look) if "--host" in c.flags]
+    return frozenset(flags.get("--host", LOOPBACK[0]) for flags in told)
 
 
 def environment_of(look: Look) -> Iterator[tuple[str, Mapping[str, EnvValue]]]:
