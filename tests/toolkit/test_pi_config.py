@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import plistlib
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -124,3 +125,40 @@ def test_the_launch_agent_runs_twice_an_hour() -> None:
     agent = plistlib.loads((TOOLKIT / "contrib" / "mempalace-pi-session.plist").read_bytes())
     assert agent["StartInterval"] == 1800
     assert agent["Label"] == "local.mempalace-pi-session"
+
+
+#: What the bridge reads, with its default; None where it has none.
+KNOBS = {
+    "MEMPALACE_REMOTE_URL": None,
+    "MEMPALACE_REMOTE_TOKEN": None,
+    "MEMPALACE_PI_DEVICE": None,
+    "MEMPALACE_AGENT_NAME": "pi",
+    "MEMPALACE_MCP_TIMEOUT_MS": "60000",
+    "MEMPALACE_MCP_INIT_TIMEOUT_MS": "300000",
+    "MEMPALACE_MCP_MAX_RESPAWNS": "2",
+    "MEMPALACE_MCP_RESPAWN_BACKOFF_MS": "1000",
+    "MEMPALACE_FEED": "1",
+    "MEMPALACE_FEED_BIN": "mempalace-pi-session",
+    "MEMPALACE_FEED_WING": "wing_conversations",
+    "MEMPALACE_FEED_DEBOUNCE_MS": "600000",
+    "MEMPALACE_FEED_PREPARE_TIMEOUT_MS": "120000",
+    "MEMPALACE_FEED_MINE_TIMEOUT_MS": "30000",
+    "MEMPALACE_MAILBOX": "1",
+    "MEMPALACE_MAILBOX_POLL_MS": "300000",
+    "MEMPALACE_MAILBOX_NOTIFY": None,
+    "MEMPALACE_EXT_DEBUG": None,
+}
+
+
+def test_every_setting_of_the_bridge_is_in_the_readme_with_its_default() -> None:
+    bridge = (TOOLKIT / "extensions" / "pi" / "mempalace.ts").read_text()
+    numbers = re.findall(r'count\("(MEMPALACE_\w+)", ([\d_]+)\)', bridge)
+    words = re.findall(r'text\("(MEMPALACE_\w+)"\)(?: \?\? "(.*?)")?', bridge)
+    read = {name: value.replace("_", "") for name, value in numbers}
+    read |= {name: value or None for name, value in words}
+    readme = (TOOLKIT / "README.md").read_text()
+    rows = re.findall(r"^\| `(MEMPALACE_\w+)` \| (?:`(.*?)`)? ?\|", readme, re.MULTILINE)
+    told = {name: value or None for name, value in rows}
+    switches = {"MEMPALACE_FEED", "MEMPALACE_MAILBOX"}
+    assert told == KNOBS
+    assert read == {name: None if name in switches else KNOBS[name] for name in KNOBS}
