@@ -40,6 +40,7 @@ class Expectations:
         troubles: secrets that could not be fetched, with the reason.
         toolkit: the toolkit's history, None when no clone is declared.
         blobs: contents the controller holds, by sha256.
+        templates: texts of the templates that compose files are made of, by name.
     """
 
     today: date
@@ -47,6 +48,7 @@ class Expectations:
     troubles: Mapping[SecretRef, str] = field(default_factory=dict)
     toolkit: Toolkit | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict)
+    templates: Mapping[str, str] = field(default_factory=dict)
 
 
 def judge(
@@ -71,6 +73,7 @@ def judge(
             troubles=expectations.troubles,
             toolkit=expectations.toolkit,
             blobs=expectations.blobs,
+            templates=expectations.templates,
         )
         for r in resolved
     }
