@@ -121,7 +121,10 @@ def _with_endpoints(
     heard: dict[tuple[str, str], EndpointFact] = {}
     for r in resolved:
         for endpoint in ask_endpoints(r, connector, context, facts):
-            heard.setdefault((endpoint.url, endpoint.place), endpoint)
+            held = heard.get((endpoint.url, endpoint.place))
+            # Of two systems that ask the same, one may ask more.
+            if held is None or len(held.answers) < len(endpoint.answers):
+                heard[endpoint.url, endpoint.place] = endpoint
     return facts.model_copy(update={"endpoints": tuple(heard.values())}) if heard else facts
 
 
@@ -145,10 +148,20 @@ def ask_endpoints(
     secret = context.secrets.values.get(token) if isinstance(token, SecretRef) else None
     authority = resolved.variables.get("palace_ca")
     ca_file = authority if isinstance(authority, str) and authority else None
+    further = (ask.routes, ask.strangers)
+    asked = [(url, place) for url in _urls(facts, resolved) for place in places or ask.places]
+    direct = resolved.variables.get(ask.direct) if ask.direct else None
+    if not places and isinstance(direct, str) and direct and (direct, "target") not in asked:
+        asked.append((direct, "target"))
     return tuple(
-        _ask(url, place, secret if same_origin(url, declared) else None, ca_file, connector)
-        for url in _urls(facts, resolved)
-        for place in places or ask.places
+        _ask(
+            (url, place),
+            secret if url == direct or same_origin(url, declared) else None,
+            ca_file,
+            connector,
+            further if not places else ((), False),
+        )
+        for url, place in asked
     )
 
 
@@ -187,10 +200,17 @@ def _urls(facts: Facts | None, resolved: Resolved) -> list[str]:
 
 
 def _ask(
-    url: str, place: str, token: Secret | None, authority: str | None, connector: Connector
+    asked: tuple[str, str],
+    token: Secret | None,
+    authority: str | None,
+    connector: Connector,
+    further: tuple[tuple[str, ...], bool],
 ) -> EndpointFact:
-    from fleet.probes.mcp import Place, ask_palace  # noqa: PLC0415 - endpoints only need HTTP
+    from fleet.probes.mcp import Further, Place, ask_palace  # noqa: PLC0415 - endpoints only need HTTP
 
+    url, place = asked
     where: Place = "controller" if place == "controller" else "target"
     dial = None if where == "controller" else connector.open_tcp
-    return ask_palace(url, token=token, place=where, dial=dial, ca_file=authority)
+    return ask_palace(
+        url, token=token, place=where, dial=dial, ca_file=authority, further=Further(*further)
+    )
