@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2.environment import TemplateExpression
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -87,10 +88,14 @@ def holds(expression: str, variables: Mapping[str, Value], *, where: str) -> boo
         PlanError: it is no expression.
     """
     try:
-        compiled = environment().compile_expression(expression, undefined_to_none=True)
-        return bool(compiled(**_shown(variables)))
+        return bool(_condition(expression)(**_shown(variables)))
     except FAULTS as error:
         raise PlanError(str(error), where=where, hint=f"in: {expression}") from error
+
+
+@lru_cache(maxsize=512)
+def _condition(expression: str) -> TemplateExpression:
+    return environment().compile_expression(expression, undefined_to_none=True)
 
 
 @lru_cache(maxsize=512)
