@@ -28,7 +28,14 @@ ANSWER = "fleet.answer/1"
 PUBLIC_FLAGS = ("--host", "--port", "--palace")
 SECRET_FLAGS = ("--token",)
 
-_LETTER = {Read.STAT: "s", Read.HASH: "h", Read.WHOLE: "w", Read.LIST: "l", Read.ENV: "e"}
+_LETTER = {
+    Read.STAT: "s",
+    Read.HASH: "h",
+    Read.WHOLE: "w",
+    Read.LIST: "l",
+    Read.JSON: "j",
+    Read.ENV: "e",
+}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NONCE = re.compile(r"[A-Za-z0-9_-]{4,128}")
 _COMMENT_OR_INDENT = re.compile(r"^[ \t]*(?:#.*\n)?", re.MULTILINE)
@@ -182,6 +189,8 @@ def _parts(request: Request) -> Iterator[str]:
     reads |= {command.read for launch in request.launches for command in launch.commands}
     if Read.ENV in reads:
         yield "env"
+    if Read.JSON in reads:
+        yield "json"
     if request.launches or request.containers:
         yield "launches"
     if request.processes or request.listeners or request.interfaces or request.containers:

@@ -90,6 +90,7 @@ class PathFact(Fact):
             why it was not read, or not whole.
         writable: of a folder that was listed, whether the user who was asked may write in it;
             None where nobody could try.
+        shape: of a JSON file, text of the same structure without secrets.
     """
 
     path: str
@@ -111,6 +112,7 @@ class PathFact(Fact):
     at: str | None = None
     why: str | None = None
     writable: bool | None = None
+    shape: str | None = None
 
 
 class EnvValue(Fact):

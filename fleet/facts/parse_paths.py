@@ -140,6 +140,9 @@ class PathReader:
             return fact.model_copy(update=told)
         if read is Read.ENV:
             return fact.model_copy(update={"env": self._env(key)})
+        if read is Read.JSON:
+            json = self._answer.maybe("json", key)
+            return fact.model_copy(update={"shape": json.text(1) if json else None})
         record = self._answer.maybe("sum", key)
         sha256 = record.digest(1) if record else None
         if sha256 is None:
@@ -241,13 +244,14 @@ def _answers(fact: PathFact, read: Read) -> bool:
         return fact.kind != "directory" or fact.entries is not None
     if fact.kind != "file" or read is Read.STAT:
         return True
-    return fact.env is not None if read is Read.ENV else fact.sha256 is not None
+    told = {Read.ENV: fact.env, Read.JSON: fact.shape}
+    return told.get(read, fact.sha256) is not None
 
 
 def _merged(one: PathFact, other: PathFact) -> PathFact:
     worse = other if one.state is State.PRESENT else one
     read = {
         name: getattr(one, name) if getattr(one, name) is not None else getattr(other, name)
-        for name in ("sha256", "entries", "env", "writable")
+        for name in ("sha256", "entries", "env", "writable", "shape")
     }
     return worse.model_copy(update=read)

@@ -20,6 +20,7 @@ class Read(StrEnum):
     HASH = "hash"  # and sha256 of the content
     WHOLE = "whole"  # and the bytes, once for each content
     LIST = "list"  # of a directory: its entries' names, kinds and link targets
+    JSON = "json"  # a JSON file: its structure, and of its values only what holds no secret
     ENV = "env"  # an env file: structure and digests of values; no plain hash, no secret values
 
 
@@ -31,7 +32,7 @@ class PathQuestion:
         path: absolute, or beginning with ``~/``; may hold any character but NUL.
         read: how much of it.
         limit: content of more bytes than this is not read (the fact says so).
-        public: for ``Read.ENV`` only: variables whose values may travel.
+        public: variables (``Read.ENV``) or keys (``Read.JSON``) whose values may travel.
     """
 
     path: str

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from fleet.facts.envfile import read_env_file
+from fleet.facts.jsonshape import NOT_JSON, json_shape
 from fleet.facts.model import CommandFact, Entry, EnvFile, Hop, PathFact, State
 from fleet.facts.request import CommandQuestion, PathQuestion, Read
 
@@ -29,7 +30,7 @@ MAX_PROGRAMS = 20
 SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MANIFEST = "package.json"
 _FOLDER = ""  # what a slash at the end leaves: no name, but what is before it must be a folder
-_OF_FILES = (Read.HASH, Read.WHOLE, Read.ENV)
+_OF_FILES = (Read.HASH, Read.WHOLE, Read.JSON, Read.ENV)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +334,9 @@ class TreeReader:
         content = self.tree.read(final, question.limit)
         if question.read is Read.ENV:
             return {"env": read_env_file(content, nonce=self.nonce, public=question.public)}
+        if question.read is Read.JSON:
+            shape = json_shape(content, question.public)
+            return {"shape": shape, "why": NOT_JSON if shape is None else None}
         digest = hashlib.sha256(content).hexdigest()
         if question.read is not Read.HASH and digest not in self.known:
             self.contents[digest] = content

@@ -91,7 +91,7 @@ _reading() { # read: a final that is there, and may be looked at, but not read
   _stop unreadable "$_cur" 'permission denied: this user may not read it'
 }
 
-ask_path() { # key, read (s h w l e), limit, path, public names for e
+ask_path() { # key, read (s h w l j e), limit, path, public names for j and e
   case $4 in
     '~') _q=$_HOME ;;
     '~/'*) _q=${_HOME%/}/${4#'~/'} ;;
@@ -218,11 +218,11 @@ _sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
   while [ $_j -lt $_k ]; do
     _j=$((_j + 1))
     eval "_sum_$_j='' _ke=\$_key_$_j _ki=\$_kind_$_j\$_rd_$_j _sz=\$_size_$_j _lm=\$_lim_$_j"
-    case $_ki in filee | fileh | filew) ;; *) continue ;; esac
+    case $_ki in filee | filej | fileh | filew) ;; *) continue ;; esac
     if [ "$_sz" -gt "$_lm" ]; then
       _note "$_ke" present "larger than $_lm bytes: not read"
       eval "_rd_$_j=t\$_rd_$_j"
-    elif [ "$_ki" != filee ]; then
+    elif [ "$_ki" != filee ] && [ "$_ki" != filej ]; then
       _sn=$((_sn + 1)) _sl="$_sl \"\$_f_$_j\""
       eval "_at_$_sn=$_j"
     fi
@@ -293,6 +293,7 @@ answer_paths() { # answer for all paths that were walked since the last time
     case $_ki in
       fileh | filew) _content $_z ;;
       filee) _env "$_ke" "$_fi" "$_pu" ;;
+      filej) _json "$_ke" "$_fi" "$_pu" ;;
       filete) _out env "$_ke" =0 - =0 =1 ;;
       directoryl)
         _entries "$_ke" "$_fi"
