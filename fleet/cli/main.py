@@ -19,6 +19,7 @@ COMMANDS = {
     "apply": f"{ROOM}.apply:apply",
     "uninstall": f"{ROOM}.uninstall:uninstall",
     "audit": f"{ROOM}.audit:audit",
+    "fix": f"{ROOM}.fix:fix",
     "check": f"{ROOM}.check:check",
     "facts": f"{ROOM}.facts:facts",
     "gates": f"{ROOM}.gates:gates",

@@ -84,13 +84,16 @@ def plan(
             refused[target.name] = error
 
     def make(facts: Facts, target: Target) -> Plan:
+        items = _items(target, context, files, facts)
+        wanted = options.artifacts.get(target.name)
         return plan_target(
-            _items(target, context, files, facts),
+            items if wanted is None else [i for i in items if i.key in wanted],
             facts,
             adopt=options.adopt,
             prune=options.prune,
             secrets=context.secrets.values,
-            scope=options.systems or None,
+            # What is not among the wanted is no less desired for it: nothing may be pruned.
+            scope=(options.systems or None) if wanted is None else (),
         )
 
     asked = [t for t in chosen if t.name in extra]

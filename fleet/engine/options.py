@@ -1,6 +1,7 @@
 """How a job is carried out: the same few knobs for every command."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fleet.inventory.model import Kind
@@ -48,6 +49,7 @@ class DeployOptions:
         probe: whether palaces are asked while looking, because an audit follows.
         require: capabilities that the audit of a playbook's batch requires beside its own.
         strict: whether advisory gates count there too.
+        artifacts: by target, the artifacts to deploy as ``system.artifact``; empty means all.
     """
 
     jobs: int = DEFAULT_JOBS
@@ -59,3 +61,4 @@ class DeployOptions:
     probe: bool = False
     require: tuple[str, ...] = ()
     strict: bool = False
+    artifacts: Mapping[str, frozenset[str]] = field(default_factory=dict)

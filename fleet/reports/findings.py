@@ -100,7 +100,7 @@ def chapters(run: Run) -> Chapters:
         if not (result.facts is None and result.trouble is not None):
             _sort(result.findings, heap, strict=run.strict)
     _sort(run.fleetwide, heap, strict=run.strict)
-    told = {name: _grouped(found, heap.followers) for name, found in heap.told.items()}
+    told = {name: grouped(found, heap.followers) for name, found in heap.told.items()}
     return Chapters(
         silent=_silences(silent), unchecked=_unchecked(heap.unchecked, strict=run.strict), **told
     )
@@ -144,9 +144,11 @@ def _root(finding: Finding, of: Mapping[str, Finding]) -> Finding:
     return finding if silent else found
 
 
-def _grouped(
-    findings: Iterable[Finding], followers: Mapping[tuple[str, str], Sequence[str]]
+def grouped(
+    findings: Iterable[Finding], followers: Mapping[tuple[str, str], Sequence[str]] | None = None
 ) -> tuple[Group, ...]:
+    """Tell one cause on many targets once, worst first."""
+    behind = followers or {}
     same: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for f in findings:
         key = (f.system, f.gate, f.verdict, f.severity, f.required)
@@ -155,7 +157,7 @@ def _grouped(
         Group(
             found[0],
             tuple(f.target for f in found),
-            unique(gate for f in found for gate in followers.get((f.target, f.gate), ())),
+            unique(gate for f in found for gate in behind.get((f.target, f.gate), ())),
         )
         for found in same.values()
     ]

@@ -211,7 +211,7 @@ def _validate(catalogue: Catalogue) -> None:
             if artifact not in system.artifacts:
                 known = ", ".join(system.artifacts) or "none"
                 raise CatalogueError(
-                    f"it names the artifact {artifact!r}, which is not there",
+                    f"there is no artifact {artifact!r}",
                     where=where,
                     hint=f"artifacts of {system.system}: {known}",
                 )
