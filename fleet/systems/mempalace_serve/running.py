@@ -9,7 +9,12 @@ from packaging.version import InvalidVersion, Version
 
 from fleet.facts.model import ContainerFact, EnvValue, PathFact, ProcessFact, State
 from fleet.systems.mempalace_serve.asked import Heard, spoken, views
-from fleet.systems.mempalace_serve.server import COMPOSE_PALACE, containers, processes
+from fleet.systems.mempalace_serve.server import (
+    COMPOSE_PALACE,
+    containers,
+    own_processes,
+    processes,
+)
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
     Judgement,
@@ -38,7 +43,7 @@ _LOCK = re.compile(rb"^\d+: FLOCK +\S+ +WRITE +(-?\d+) +[0-9a-f]+:[0-9a-f]+:(\d+
 def stays(look: Look) -> Judgement:
     """The server does not end by itself after idle hours, or something starts it again."""
     running = [c for c in containers(look) if c.state == "running"]
-    servers = processes(look)
+    servers = own_processes(look)
     if not (running or servers):
         return not_checked("neither the server nor its container was seen")
     unit, restarts = _unit_restarts(look)
@@ -245,6 +250,6 @@ def _started_before_program(look: Look) -> Iterator[str]:
     program = look.artifact("program")
     if program is None or program.mtime is None:
         return
-    for process in processes(look):
+    for process in own_processes(look):
         if process.started is not None and process.started < program.mtime:
             yield f"{program.path} is newer than process {process.pid}"

@@ -25,6 +25,13 @@ def processes(look: Look) -> tuple[ProcessFact, ...]:
     return look.facts.processes.get("server", ())
 
 
+def own_processes(look: Look) -> tuple[ProcessFact, ...]:
+    """Return the processes of the palace that is asked about: those with its port, if any has."""
+    found = processes(look)
+    own = [p for p in found if p.flags.get("--port", str(INNER_PORT)) == look.text("port")]
+    return tuple(own) or found
+
+
 def containers(look: Look) -> tuple[ContainerFact, ...]:
     """Return the containers of the compose project, or the container that was asked itself."""
     own = (look.facts.container,) if look.facts.container else ()
@@ -33,7 +40,7 @@ def containers(look: Look) -> tuple[ContainerFact, ...]:
 
 def listening_hosts(look: Look) -> frozenset[str]:
     """Return what the servers were told to listen on; empty where none was seen."""
-    told = [p.flags for p in processes(look)]
+    told = [p.flags for p in own_processes(look)]
     told += [c.flags for c in containers(look) if "--host" in c.flags]
     return frozenset(flags.get("--host", LOOPBACK[0]) for flags in told)
 

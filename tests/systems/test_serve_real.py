@@ -1,0 +1,222 @@
+"""The serve gates over a real palace behind a real proxy: what holds, and what a fault changes."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from support.loopback import free_port
+from support.proxy import proxied, wait_for
+from support.tools import mempalace_tool
+
+from fleet.cli.main import cli
+from fleet.demo.palace import Palace, serving
+from fleet.secrets import Secret
+
+TOKEN = "tok-EXAMPLE-real-2"
+
+pytestmark = pytest.mark.network
+
+Findings = dict[str, dict[str, Any]]
+
+
+@dataclass
+class Vault:
+    """A machine that serves a palace, and the inventory that says how."""
+
+    folder: Path
+    palace: Palace
+    printed: list[str] = field(default_factory=list)
+
+    def audit(self, url: str, **variables: object) -> Findings:
+        """Audit it; findings by the gate's last word."""
+        given = {
+            "palace_url": url,
+            "palace_path": str(self.palace.path),
+            "direct_url": self.palace.url,
+            "serve_home": str(self.palace.home),
+            "bind": "loopback",
+            "port": self.palace.port,
+            "allow_empty": True,
+            **variables,
+        }
+        inventory = self.folder / "fleet.yml"
+        told = "".join(f"  {name}: {json.dumps(value)}\n" for name, value in given.items())
+        inventory.write_text(
+            f"vars:\n  palace_token: !secret env:FLEET_TEST_TOKEN\n{told}"
+            f"hosts:\n  vault:\n    systems: [mempalace-serve]\n    local: {self.palace.home}\n"
+        )
+        words = ["audit", "-i", str(inventory), "--format", "json"]
+        result = CliRunner().invoke(cli, words, env={"FLEET_TEST_TOKEN": TOKEN})
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.output
+        assert TOKEN not in result.output
+        assert result.stdout, result.output
+        found = json.loads(result.stdout)["findings"]
+        return {f["gate"].removeprefix("serve."): f for f in found}
+
+
+@contextmanager
+def vault(folder: Path, version: str = "3.11", **more: str) -> Iterator[Vault]:
+    program = mempalace_tool(version) / "mempalace"
+    home = folder / "home"
+    home.mkdir()
+    with serving(program, home, folder / "log", token=Secret(TOKEN), more=more) as palace:
+        yield Vault(folder, palace)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
+    named = {"MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS": "localhost"}
+    with vault(tmp_path_factory.mktemp("vault"), **named) as made:
+        yield made
+
+
+@pytest.fixture
+def behind(served: Vault, tmp_path: Path) -> Callable[..., Any]:
+    def start(**how: Any) -> Any:
+        return proxied(served.palace.port, tmp_path / "proxy", **how)
+
+    return start
+
+
+GOOD = {"pass", "warn", "not-applicable"}
+EVERY = (
+    *("bind", "reach", "auth", "version", "origin", "palace", "health", "routes", "stays"),
+    *("writer", "stale", "token"),
+)
+
+
+def test_behind_a_proxy_with_an_authority_of_its_own(
+    served: Vault, behind: Callable[..., Any]
+) -> None:
+    with behind(tls=True) as proxy:
+        found = served.audit(proxy.url, palace_ca=str(proxy.authority))
+        blind = served.audit(proxy.url)
+    assert {gate: found[gate]["verdict"] for gate in EVERY} == {
+        **dict.fromkeys(EVERY, "pass"),
+        "health": "warn",  # nothing was ever written to it
+    }, found
+    assert "holds the lock" in found["writer"]["message"]
+    # Verification is never off: an authority that is not declared is not trusted.
+    assert blind["health"]["verdict"] == "fail"
+    assert "certificate not trusted" in blind["health"]["evidence"][0]
+    assert "palace_ca" in blind["health"]["remedy"]
+    assert blind["auth"]["verdict"] == "not-checked"
+
+
+def test_a_proxy_that_keeps_routes_to_itself(served: Vault, behind: Callable[..., Any]) -> None:
+    with behind(blocked=["/logstream", "/sync"]) as proxy:
+        found = served.audit(proxy.url)["routes"]
+        alone = served.audit(proxy.url, direct_url="")["routes"]
+    assert found["verdict"] == "warn"
+    assert found["message"] == (
+        "blocked on the way: /sync/version_vector, /sync/ops, /sync/peers, /logstream/stream"
+    )
+    told = "/logstream/events: no such route in this server, nor in any release"
+    assert f"{told} (direct 404, proxied 404)" in found["evidence"]
+    assert "/sync/ops: blocked on the way (direct 400, proxied 404)" in found["evidence"]
+    assert alone["verdict"] == "not-checked"
+    assert "direct_url" in alone["message"]
+
+
+def test_a_proxy_that_changes_the_name(served: Vault, behind: Callable[..., Any]) -> None:
+    with behind(host="stranger.example.net") as proxy:
+        found = served.audit(proxy.url)
+    assert found["health"]["verdict"] == "fail"
+    assert "HTTP 403" in found["health"]["evidence"][0]
+    assert "allowed_hosts" in found["health"]["remedy"]
+    assert found["auth"]["follows"] == "serve.health"
+
+
+def test_a_proxy_that_takes_the_origin_away(served: Vault, behind: Callable[..., Any]) -> None:
+    with behind(more='proxy_set_header Origin "";') as proxy:
+        found = served.audit(proxy.url)["origin"]
+    assert found["verdict"] == "warn"
+    assert (
+        f"{proxy.url}, asked from the target: a foreign Origin: want 403, got 200"
+        in (found["evidence"])
+    )
+    assert any(
+        served.palace.url in line and line.endswith("a foreign Host: want 403, got 403")
+        for line in found["evidence"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "told", "remedy"),
+    [
+        ("return 404;", "HTTP 404", "/mcp"),
+        ("return 406;", "HTTP 406", "Accept"),
+        ("return 421;", "HTTP 421", "with its port"),
+        ("return 502;", "HTTP 502", "logs of proxy and server"),
+        ("return 301 https://elsewhere.example.net/mcp;", "redirected", "drops the token"),
+        ("return 200 hello;", "not-mcp", "something else answers"),
+    ],
+)
+def test_each_failure_on_the_way_has_its_name_and_remedy(
+    served: Vault, behind: Callable[..., Any], more: str, told: str, remedy: str
+) -> None:
+    with behind(more=more) as proxy:
+        found = served.audit(proxy.url)
+    failing = {gate for gate, f in found.items() if f["verdict"] == "fail"}
+    if told == "not-mcp":  # it says 200 to whoever asks
+        assert failing <= {"auth", "health"}
+    else:
+        assert failing == {"health"}
+    assert any(told in line for line in found["health"]["evidence"]), found["health"]
+    assert remedy in found["health"]["remedy"]
+
+
+@contextmanager
+def another_writer(palace: Path, home: Path) -> Iterator[None]:
+    """Serve a palace a second time, by a user with another home."""
+    home.mkdir()
+    port = free_port()
+    told = ["--port", str(port), "--palace", str(palace)]
+    process = subprocess.Popen(
+        [str(mempalace_tool() / "mempalace"), "serve", *told],
+        env={"HOME": str(home), "MEMPALACE_MCP_HTTP_TOKEN": TOKEN, "PATH": "/usr/bin:/bin"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(port)
+        yield
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def test_a_second_home_has_a_second_lock(served: Vault, tmp_path: Path) -> None:
+    with another_writer(served.palace.path, tmp_path / "other"):
+        writer = served.audit(served.palace.url)["writer"]
+    assert writer["verdict"] == "fail"
+    assert "their homes differ" in writer["message"]
+    assert any(f"HOME {tmp_path / 'other'}" in line for line in writer["evidence"])
+    assert served.audit(served.palace.url)["writer"]["verdict"] == "pass"
+
+
+def test_a_release_without_the_routes(tmp_path: Path) -> None:
+    with vault(tmp_path, "3.6") as old:
+        found = old.audit(old.palace.url)
+    assert found["version"]["message"].endswith("3.6.0 is running")
+    assert found["routes"]["verdict"] == "pass"
+    assert any(
+        line.startswith("/sync/peers: no such route in this server: it came with 3.7.0")
+        for line in found["routes"]["evidence"]
+    )
+    assert found["stale"]["verdict"] == "not-applicable"
+    assert found["origin"]["verdict"] == "pass"
+    assert found["writer"]["message"] == "one server writes; it takes the lock when it first does"
+
+
+def test_a_server_that_ends_after_idle_hours(tmp_path: Path) -> None:
+    with vault(tmp_path, MEMPALACE_MCP_IDLE_HOURS="8") as idle:
+        found = idle.audit(idle.palace.url)
+    assert found["stays"]["verdict"] == "warn"
+    assert "8 idle hours" in found["stays"]["evidence"][0]
