@@ -173,6 +173,17 @@ def test_a_target_that_never_answers_costs_its_own_time_only(homes: Homes) -> No
     assert found["one", "env.loaded"]["verdict"] == "pass"
 
 
+def test_launches_that_hang_cost_themselves_only(homes: Homes) -> None:
+    homes.run("provision", "--yes", "--limit", "one")
+    text = homes.inventory.read_text()
+    homes.inventory.write_text(text.replace("shell: bash -lc", "shell: [bash -lc, sh -lc]"))
+    (homes.home("one") / ".profile").write_text("sleep 600\n")
+    _, found = homes.audit("--limit", "one", "--timeout", "6")
+    assert found["one", "bridge.placed"]["verdict"] == "pass"
+    assert found["one", "env.loaded"]["verdict"] == "not-checked"
+    assert "sh -lc: it did not come back in time" in str(found["one", "env.loaded"])
+
+
 def test_a_target_that_floods_is_an_error_of_its_own(homes: Homes) -> None:
     homes.run("provision", "--yes")
     flood = "head -c 100000000 /dev/zero | tr '\\0' x >&3; exec 3>&-\n"
