@@ -124,6 +124,7 @@ class DeepFact(Fact):
         device: the device's name in the runs; empty when the target sets none.
         identity: ``own`` when URL and device are set as the target sets them, ``assumed`` when it
             sets neither, or is an image.
+        patience: milliseconds after which a run of pi counts as hanging, on this machine.
         unset: names of variables that the launch does not set.
         escaped: processes that left their group and were ended all the same.
     """
@@ -144,10 +145,15 @@ class DeepFact(Fact):
     offered: Tools = Field(default_factory=dict)
     device: Word = ""
     identity: Literal["own", "assumed"] = "own"
+    patience: Count = 0
     unset: Words = ()
     runs: Annotated[tuple[DeepRun, ...], Field(max_length=MOST)] = ()
     escaped: Count = 0
     milliseconds: Count = 0
+
+    def hangs(self, run: DeepRun) -> bool:
+        """Tell whether a run was ended because it hung, and not because time was up."""
+        return run.late and run.milliseconds >= self.patience
 
     def run(self, name: RunName) -> DeepRun | None:
         """Return a run by name; None when it did not take place."""

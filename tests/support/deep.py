@@ -26,6 +26,7 @@ class Machine:
     url: str
     exports: dict[str, str] = field(default_factory=dict)
     search: list[Path] = field(default_factory=list)
+    only: bool = False  # whether nothing else is on the PATH
 
     @classmethod
     def healthy(cls, folder: Path, tool: PiTool, url: str = "http://127.0.0.1:9/mcp") -> Machine:
@@ -69,7 +70,8 @@ class Machine:
         """Write the login file and an inventory of this one machine."""
         lines = [f"export {name}='{value}'" for name, value in self.exports.items()]
         search = os.pathsep.join(map(str, self.search))
-        lines += ["echo a banner", f"export PATH='{search}':/usr/bin:/bin"]
+        further = "" if self.only else ":/usr/bin:/bin"
+        lines += ["echo a banner", f"export PATH='{search}'{further}"]
         profile, text = self.home / ".bash_profile", "\n".join(lines) + "\n"
         if not profile.exists() or profile.read_text() != text:
             profile.write_text(text)
@@ -97,8 +99,8 @@ class Machine:
         return {found["gate"]: found for found in json.loads(output)["findings"]}
 
     def deep(self, *words: str) -> dict[str, Finding]:
-        """Audit it deeply; findings by gate."""
-        return self.audit("--deep", *words)
+        """Audit it deeply, with time for a busy machine; findings by gate."""
+        return self.audit("--deep", "--timeout", "90", *words)
 
 
 def told(found: Finding) -> str:

@@ -21,9 +21,10 @@ const DIARY = { agent_name: "pi", entry: "SESSION|checked.by.fleet" };
 const HEALTHY = { MEMPALACE_MCP_INIT_TIMEOUT_MS: "8000", MEMPALACE_MCP_TIMEOUT_MS: "8000" };
 const SHORT = { MEMPALACE_MCP_INIT_TIMEOUT_MS: "400", MEMPALACE_MCP_TIMEOUT_MS: "400" };
 const FIRST_SHARE = 0.6;
-// A run without a palace does less than a healthy one: one that takes so much longer hangs.
-const LEAST_PATIENCE = 3;
-const PATIENCE = 2;
+// What takes so many times as long as `pi --version`, and this many seconds, hangs: a run takes
+// about five times as long. A slow machine is slow in both.
+const HANGING = 15;
+const LEAST_PATIENCE = 6;
 const PALACE_NAMES = PALACE_TOOLS.map((tool) => tool.name);
 
 export class Check {
@@ -45,13 +46,17 @@ export class Check {
   }
 
   async run() {
-    const loading = this.#load();
-    const healthy = await this.#pi("healthy", { local: !this.remote }, this.left() * FIRST_SHARE);
+    const pace = await this.#pace();
+    this.patience = Math.max(LEAST_PATIENCE, (HANGING * pace) / 1000);
+    const first = Math.min(this.left() * FIRST_SHARE, this.patience);
+    const loading = this.#load(first);
+    const healthy = await this.#pi("healthy", { local: !this.remote }, first);
     const loaded = await loading;
     const runs = [healthy];
     if (healthy.stage !== "" && healthy.requests > 0) runs.push(...(await this.#others(healthy)));
     return {
       ...loaded,
+      patience: Math.floor(this.patience * 1000),
       palace: this.palace,
       offered: Object.fromEntries(PALACE_TOOLS.map((tool) => [tool.name, Object.keys(tool.inputSchema.properties)])),
       device: this.device ?? "",
@@ -70,11 +75,10 @@ export class Check {
     ];
     if (healthy.mail.replied) waiting.unshift(["again", { manner: "streamed" }]);
     if (this.assumed && !this.config.assume) waiting.push(["local", { local: true }]);
-    const patience = LEAST_PATIENCE + (PATIENCE * healthy.milliseconds) / 1000;
     const done = [];
     const work = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
-        done.push(await this.#pi(next[0], next[1], Math.min(this.left(), patience)));
+        done.push(await this.#pi(next[0], next[1], Math.min(this.left(), this.patience)));
       }
     };
     await Promise.all(Array.from({ length: Math.min(4, Math.max(2, os.availableParallelism())) }, work));
@@ -133,7 +137,15 @@ export class Check {
     return told(name, { ended, desk, places, mail, local });
   }
 
-  async #load() {
+  /** How many milliseconds this machine takes for the least that pi can be asked. */
+  async #pace() {
+    const places = this.#place("pace");
+    const env = this.#environment(places, {}, { local: true, added: {} });
+    const seconds = this.left() * FIRST_SHARE;
+    return (await this.children.run(this.pi, ["--version"], { env, cwd: places.at("work"), seconds })).milliseconds;
+  }
+
+  async #load(seconds) {
     const none = { extensions: [], errors: [], listed: false };
     if (!this.pack || !fs.existsSync(path.join(this.pack.root, "dist/index.js"))) return none;
     const places = this.#place("load");
@@ -143,7 +155,7 @@ export class Check {
     const env = this.#environment(places, address, { local: !this.remote, added: {} });
     const words = [path.join(HERE, "load.mjs"), this.pack.root, places.at("loaded")];
     const cwd = places.at("work");
-    await this.children.run(process.execPath, words, { env, cwd, seconds: this.left() * FIRST_SHARE });
+    await this.children.run(process.execPath, words, { env, cwd, seconds });
     try {
       return { ...JSON.parse(fs.readFileSync(places.at("loaded"), "utf8")), listed: true };
     } catch {

@@ -27,8 +27,8 @@ deep_file() { # name, text
 }
 
 deep_run() { # words of the launching shell; none for the environment as it is
-  FLEET_DEEP=$_deep FLEET_DEEP_START=$_START
-  export FLEET_DEEP FLEET_DEEP_START
+  FLEET_DEEP=$_deep FLEET_DEEP_START=$_START FLEET_DEEP_SHELL=$$
+  export FLEET_DEEP FLEET_DEEP_START FLEET_DEEP_SHELL
   if [ $# -gt 0 ]; then
     PATH=$_P0 command -v "$1" >/dev/null 2>&1 || { _tell "there is no $1 here"; return 0; }
     # shellcheck disable=SC2016

@@ -47,12 +47,23 @@ async function finish(result, status) {
     fs.renameSync(path.join(folder, "result.new"), path.join(folder, "result"));
   }
   children.kill(janitor.pid);
+  if (!result) fs.rmSync(folder, { recursive: true, force: true });
   process.exit(status);
 }
 
-/** Nobody waits for an answer any more when whoever started this is gone. */
+/** Whether the shell that waits for the answer, and would remove the folder, is gone. */
+function isAbandoned() {
+  if (process.ppid !== parent) return true;
+  try {
+    process.kill(Number(process.env.FLEET_DEEP_SHELL), 0);
+    return false;
+  } catch (error) {
+    return error.code === "ESRCH";
+  }
+}
+
 const parent = process.ppid;
-setInterval(() => process.ppid !== parent && void finish(undefined, 3), WATCH_MS).unref();
+setInterval(() => isAbandoned() && void finish(undefined, 3), WATCH_MS).unref();
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => void finish(undefined, 3));
 
 function unsupported(why) {

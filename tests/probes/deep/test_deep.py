@@ -50,7 +50,7 @@ def checked(
         first = list(palace.requests)
         palace.requests.clear()
         before = snapshot(machine.home)
-        deep = machine.deep("--timeout", "60")
+        deep = machine.deep()
         after = snapshot(machine.home)
         left = [str(path) for path in scratch.rglob("*")]
         yield Checked(machine, plain, deep, before, after, left, (first, list(palace.requests)))

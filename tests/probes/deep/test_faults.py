@@ -42,7 +42,7 @@ def test_a_marker_in_a_comment_only(machine: Machine) -> None:
 def test_a_marker_that_says_yes_where_behaviour_says_no(machine: Machine) -> None:
     unfed = changed("feeder.settled();", "").replace("await feeder.finish(", "void (")
     machine.bridge(unfed)
-    found = machine.audit("--deep", require=("feed",))
+    found = machine.audit("--deep", "--timeout", "90", require=("feed",))
     assert found["bridge.feed"]["verdict"] == "pass"
     assert found["deep.feed"]["verdict"] == "fail"
     assert found["deep.feed"]["required"] is True
@@ -152,7 +152,7 @@ def test_a_dangling_link(machine: Machine) -> None:
 
 def test_an_extension_that_hangs_at_load(machine: Machine, tmp_path: Path) -> None:
     (machine.extensions / "aa-hangs.ts").symlink_to(CASES / "hangs.ts")
-    found = machine.deep("--timeout", "15")
+    found = machine.deep()
     assert found["deep.loaded"]["verdict"] == "fail"
     assert found["deep.loaded"]["message"] == "pi hangs with these extensions"
     assert list((tmp_path / "tmp").iterdir()) == []
