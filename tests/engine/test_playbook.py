@@ -63,7 +63,7 @@ def test_the_shipped_uninstall_takes_everything_away(homes: Homes) -> None:
     assert deployed(homes) == set()
 
 
-@pytest.mark.parametrize("name", ["provision-pi", "serve-palace", "flip-to-remote", "uninstall"])
+@pytest.mark.parametrize("name", ["provision-pi", "serve-palace", "flip-to-remote", "rotate-token", "uninstall"])
 def test_every_shipped_playbook_loads(name: str) -> None:
     assert load(name).plays
 
