@@ -1,6 +1,7 @@
 """The questions to a palace: what is asked, what is kept, and what can never be kept."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -57,6 +58,94 @@ def test_the_wrong_token_can_be_left_out() -> None:
     fact, server = ask(palace_rules(), further=Further(wrong_token=False))
     assert "wrong-token" not in fact.answers
     assert server.asked.count("initialize") == 2
+
+
+STATUS: dict[str, Any] = {
+    "total_drawers": 7,
+    "sqlite_integrity": {"ok": True, "palace": "/data/palace"},
+    "library_versions": {
+        "stale": True,
+        "packages": [{"package": "chromadb", "serving": "1.5.9", "installed": "1.6.0"}],
+    },
+    "updates": {"server": {"enabled": False, "installed": "3.12.0"}},
+}
+
+
+def test_what_it_runs_and_what_is_installed() -> None:
+    fact = with_status(STATUS)
+    assert (fact.stale, fact.installed) == (True, "3.12.0")
+    assert fact.stale_packages == ("chromadb: 1.5.9 is running, 1.6.0 is installed",)
+    assert ask(palace_rules())[0].stale is None
+
+
+@pytest.mark.parametrize(
+    "libraries",
+    [None, [], {}, {"stale": "no"}, {"stale": 0, "packages": []}],
+)
+def test_a_staleness_that_is_not_told_is_not_made_up(libraries: object) -> None:
+    fact = with_status({**STATUS, "library_versions": libraries, "updates": libraries})
+    assert (fact.stale, fact.stale_packages, fact.installed) == (None, (), "")
+
+
+def test_what_is_told_of_libraries_is_bounded_and_escaped() -> None:
+    packages = [{"package": "p\x1b[31m", "serving": "x" * 900, "installed": 7}, "odd"] * 40
+    fact = with_status({**STATUS, "library_versions": {"stale": True, "packages": packages}})
+    assert 0 < len(fact.stale_packages) <= 20
+    assert all(len(p) <= 240 and "\x1b" not in p for p in fact.stale_packages)
+
+
+def with_page(page: dict[str, Any]) -> EndpointFact:
+    return ask([{"if": {"path": "/statusz"}, "do": {"json": page}}, *palace_rules()])[0]
+
+
+def test_the_page_tells_the_paths_digest_and_who_may_write() -> None:
+    digest = "21b479acc9be20c4"
+    fact = with_page(
+        {"palace": {"path_hash": digest}, "writer": {"read_only": False, "odd": "yes"}}
+    )
+    assert (fact.path_hash, fact.writer) == (digest, {"read_only": False})
+    odd = with_page({"palace": {"path_hash": "../../etc"}, "writer": [True]})
+    assert (odd.path_hash, odd.writer) == ("", {})
+
+
+AROUND = Further(routes=("/sync/peers", "/health"), strangers=True)
+
+
+def test_what_surrounds_the_endpoint_is_told_as_it_comes() -> None:
+    rules: list[Rule] = [
+        {"if": {"path": "/sync/peers"}, "do": {"json": {}}},
+        {"if": {"host_not_in": ["nobody"], "path": "/health"}, "do": {"status": 404}},
+        *palace_rules(),
+    ]
+    fact, server = ask(rules, further=AROUND)
+    told = {name: (a.status, a.trouble, a.detail) for name, a in fact.answers.items()}
+    assert told["/sync/peers"] == (200, None, "application/json")
+    assert told["/health"] == (404, None, "text/plain")
+    assert told["foreign-origin"] == (200, None, "application/json")
+    assert told["foreign-host"] == (200, None, "application/json")
+    assert [h.host for h in server.heard].count("stranger.example.net") == 1
+    assert ask(rules)[0].answers.keys().isdisjoint({"/sync/peers", "foreign-origin"})
+
+
+def test_a_route_that_never_speaks_takes_its_share_only() -> None:
+    events = {"status": 200, "hang": True, "headers": {"content-type": "text/event-stream"}}
+    rules: list[Rule] = [{"if": {"path": "/sync/peers"}, "do": events}, *palace_rules()]
+    started = time.monotonic()
+    fact, _ = ask(rules, further=AROUND, deadline=3.0)
+    assert time.monotonic() - started < 3.0
+    # Its head is the answer: a stream has no end to wait for.
+    assert fact.answers["/sync/peers"].status == 200
+    assert fact.answers["/sync/peers"].detail == "text/event-stream"
+
+
+def test_the_token_is_in_nothing_that_a_route_answers() -> None:
+    headers = {"content-type": f"text/{GOOD}\x1b"}
+    rules: list[Rule] = [
+        {"if": {"path": "/health"}, "do": {"body": GOOD, "headers": headers}},
+        *palace_rules(),
+    ]
+    fact, _ = ask(rules, further=AROUND)
+    assert GOOD not in fact.model_dump_json()
 
 
 def test_a_wrong_token_is_told_apart_from_a_dead_server() -> None:

@@ -49,6 +49,7 @@ class World:
         self.contents: dict[str, bytes] = {}
         self.launches: dict[str, LaunchFact] = {}
         self.endpoints: list[EndpointFact] = []
+        self.templates: dict[str, str] = {}
 
     def _keep(self, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()
@@ -257,7 +258,11 @@ def findings_in(
         request = request_for(where, resolved, nonce=NONCE)
         world.nothing_else([question.path for question in request.paths])
     expectations = Expectations(
-        today=date(2026, 12, 1), secrets=secrets or {}, troubles=troubles or {}, toolkit=toolkit
+        today=date(2026, 12, 1),
+        secrets=secrets or {},
+        troubles=troubles or {},
+        toolkit=toolkit,
+        templates=world.templates,
     )
     judged = judge(where, resolved, world.facts(where), catalogue, expectations)
     return {f.gate: f for f in judged}

@@ -17,6 +17,7 @@ from fleet.verifier.exports import compare
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
     Judgement,
+    Verdict,
     failed,
     follows_from,
     not_applicable,
@@ -110,7 +111,7 @@ def _differences(
 ) -> Iterator[str]:
     yield from _image(service, container)
     yield from _command(look, file, service, container)
-    yield from _environment(look, service, container)
+    yield from _environment(look, file, service, container)
     yield from _ports(service.ports, container)
     yield from _mounts(look, service.volumes, container)
     wanted, actual = service.restart.partition(":")[0], container.restart
@@ -137,16 +138,20 @@ def _command(
         yield "its command is not the one in the file"
 
 
-def _environment(look: Look, service: Service, container: ContainerFact) -> Iterator[str]:
+def _environment(
+    look: Look, file: Compose, service: Service, container: ContainerFact
+) -> Iterator[str]:
     token = look.value("palace_token")
+    # What could not be filled in reads like an empty text; that is serve.compose-lint's to tell.
+    whole = not any(problem.verdict is Verdict.FAIL for problem in file.problems)
     for name, value in service.environment.items():
         actual = container.variables.get(name)
         if actual is None or value is None:
             continue
-        if name in service.literals:
-            told = compare(look, name, value, actual)
-        elif name == HTTP_TOKEN and token is not None:
+        if name == HTTP_TOKEN and token is not None:
             told = compare(look, name, token, actual)
+        elif name in service.literals and whole:
+            told = compare(look, name, value, actual)
         else:
             continue
         if told and not told.unseen:
