@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fleet.engine.context import Context
     from fleet.engine.deploy import TargetApplied, TargetPlan
     from fleet.engine.facts import Looked
+    from fleet.engine.learn import Learned
     from fleet.engine.observer import Observer
     from fleet.engine.options import AuditOptions, DeployOptions
     from fleet.engine.playbook import Playbook, PlaybookResult
@@ -110,6 +111,19 @@ class Engine:
         from fleet.engine.facts import gather  # noqa: PLC0415 - lazy
 
         return gather(targets, context, options, observer)
+
+    def learn(
+        self,
+        target: "Target",
+        context: "Context",
+        options: "AuditOptions",
+        observer: "Observer",
+        name: str,
+    ) -> "Learned":
+        """Describe a target as an inventory would, and audit it by that description."""
+        from fleet.engine.learn import learn  # noqa: PLC0415 - lazy
+
+        return learn(target, context, options, observer, name=name)
 
     def plan(
         self,

@@ -22,6 +22,7 @@ COMMANDS = {
     "fix": f"{ROOM}.fix:fix",
     "check": f"{ROOM}.check:check",
     "facts": f"{ROOM}.facts:facts",
+    "learn": f"{ROOM}.learn:learn",
     "gates": f"{ROOM}.gates:gates",
     "explain": f"{ROOM}.explain:explain",
     "demo": f"{ROOM}.demo:demo",

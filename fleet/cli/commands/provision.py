@@ -14,7 +14,8 @@ def provision(engine: Engine, playbook: str | None, options: Options) -> int:
     """Show what would change, ask, change it, and verify it.
 
     PLAYBOOK is a file, or the name of one that is shipped (provision-pi, serve-palace,
-    flip-to-remote, rotate-token, uninstall): it says which targets, in what batches, and when to stop.
+    flip-to-remote, rotate-token, uninstall): it says which targets, in what batches, and when to
+    stop.
     """
     from fleet.cli.provisioning import by_playbook, directly  # noqa: PLC0415 - lazy
 
