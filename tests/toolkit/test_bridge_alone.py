@@ -306,6 +306,8 @@ class TestZero:
             "FAKE_MCP_PLAN": plan,
             "MEMPALACE_FEED": str(int(feeding)),
             "MEMPALACE_MCP_MAX_RESPAWNS": "0",
+            # Without a limit of its own a mine must not fall back to that of other calls.
+            **({"MEMPALACE_MCP_TIMEOUT_MS": "200"} if feeding else {}),
         }
         stage.exporter("sleep 0.6; echo MINE_SOURCE=/staged")
 
@@ -347,15 +349,8 @@ class TestZero:
 
     @pytest.mark.parametrize("value", ["", "-1", "soon", "1e400"])
     def test_what_is_no_count_means_the_default(self, stage: Stage, value: str) -> None:
-        stage.play(
-            START,
-            STATUS,
-            STATUS,
-            STATUS,
-            QUIT,
-            FAKE_MCP_PLAN="die",
-            MEMPALACE_MCP_MAX_RESPAWNS=value,
-        )
+        stage.env = {"FAKE_MCP_PLAN": "die", "MEMPALACE_MCP_MAX_RESPAWNS": value}
+        stage.play(START, STATUS, STATUS, STATUS, STATUS, QUIT)
         assert stage.starts == 3
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -243,12 +244,20 @@ class TestDelivery:
         held = stage.play(RESUME, busy, PAUSE, SETTLED, QUIT)
         assert only(held)[0]["details"] == {"events": ["evt_1"]}
 
-    def test_nothing_is_delivered_after_the_session(
+    def test_a_look_does_not_outlive_the_session(
         self, stage: Stage, log: EventLog, palace: RecordingMcpServer
     ) -> None:
+        def dawdle(args: Json) -> Json:
+            time.sleep(20)
+            return log.answer(args)
+
         log.add(ASK)
-        played = stage.play(RESUME, SETTLED, QUIT, PAUSE)
+        palace.answers["mempalace_event_list"] = dawdle
+        began = time.monotonic()
+        played = stage.play(RESUME, SETTLED, PAUSE, QUIT)
+        assert len(looks(palace)) == 1
         assert (played.sent, played.stderr) == ([], "")
+        assert time.monotonic() - began < 15
 
     def test_a_log_that_fails_is_silent(self, stage: Stage, palace: RecordingMcpServer) -> None:
         answers: list[Json] = [{"error": "no log"}, {"events": "none"}, {"success": False}]

@@ -1149,7 +1149,7 @@ class Mailbox {
   /** Nothing wakes the model: the message waits in the session for the turn that comes next. */
   private deliver(due: LogEvent[], ctx: ExtensionContext): void {
     this.held = due;
-    if (due.length === 0 || this.stopping.signal.aborted) return;
+    if (due.length === 0) return;
     try {
       if (!ctx.isIdle()) return; // A turn began meanwhile; steering into it would cost a model call.
       const { heading, text, ids } = this.compose(due);
