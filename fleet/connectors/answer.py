@@ -95,6 +95,7 @@ def unseen(request: Request, why: str) -> dict[str, str]:
         "processes": bool(request.processes),
         "containers": bool(request.containers),
         "listeners": request.listeners,
+        "crontab": bool(request.crontab),
         "interfaces": request.interfaces,
     }
     return {part: why for part, wanted in asked.items() if wanted}

@@ -71,6 +71,8 @@ def _calls(request: Request) -> Iterator[str]:
         yield "ask_listeners"
     if request.interfaces:
         yield "ask_interfaces"
+    if request.crontab:
+        yield call("ask_crontab", request.crontab)
     for number, container in enumerate(request.containers):
         yield _containers(f"c{number}", container)
     yield "answer_end"
@@ -191,7 +193,7 @@ def _parts(request: Request) -> Iterator[str]:
         yield "env"
     if Read.JSON in reads:
         yield "json"
-    if request.launches or request.containers:
+    if request.launches or request.containers or request.crontab:
         yield "launches"
     if request.processes or request.listeners or request.interfaces or request.containers:
         yield "running"

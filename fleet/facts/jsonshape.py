@@ -4,7 +4,7 @@ Read by the same rules on the target (``probe/json.sh``) and here; a test holds 
 
 A string that is a value is told when the key before it is public and nothing in it separates
 credentials (``@ ? =``), or when it is nothing but a reference to a variable (``${NAME}``,
-``Bearer ${NAME}``). Of all others only the characters ``! $ { }`` are told, the rest reads ``x``.
+``Bearer ${NAME}``). Of all others only blanks and ``! $ { }`` are told, the rest reads ``x``.
 A key is forgotten where an object ends, so what follows it in a list is not told. Text that is not
 made of strings, numbers, words of JSON and signs is not told at all.
 """
@@ -18,7 +18,7 @@ _BLANK = rb"[ \t\r\n]*"
 _STRING = rb'"(?:[^"\\]|\\[^\n])*"'
 _TOKEN = re.compile(_STRING + b"(?:" + _BLANK + b":)?")
 _PLAIN = re.compile(rb"[][{}:,0-9.eE+aflnrstu \t\r\n-]*")
-_UNTOLD = re.compile(rb"[^!${}]")
+_UNTOLD = re.compile(rb"[^!${} ]")
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _REFERENCE = re.compile(rb'"(?:Bearer )?\$\{[A-Za-z_][A-Za-z0-9_]*\}"')
 _FORBIDDEN = (b"\0", b"\1", b"\2")

@@ -327,11 +327,12 @@ class Facts(Fact):
         processes: by question; a key that was asked and is missing stands in ``unseen``.
         containers: by compose project.
         interfaces: addresses by interface name.
+        crontab: how many lines of the user's crontab hold the word that was asked for.
         endpoints: what probes heard, in the order asked.
         deep: what a deep check saw; None when none was asked for.
         contents: bytes by sha256, each once.
         unseen: parts of the request that could not be answered, with the reason. Keys:
-            ``launches``, ``processes``, ``listeners``, ``interfaces``, ``containers``.
+            ``launches``, ``processes``, ``listeners``, ``interfaces``, ``containers``, ``crontab``.
     """
 
     format: Literal["fleet.facts/1"] = FORMAT
@@ -347,6 +348,7 @@ class Facts(Fact):
     containers: dict[str, tuple[ContainerFact, ...]] = Field(default_factory=dict)
     listeners: tuple[Listener, ...] | None = None
     interfaces: dict[str, tuple[str, ...]] | None = None
+    crontab: int | None = None
     container: ContainerFact | None = None
     image: ImageFact | None = None
     endpoints: tuple[EndpointFact, ...] = ()

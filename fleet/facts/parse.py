@@ -11,8 +11,8 @@ from fleet.facts.model import Facts, Platform
 from fleet.facts.parse_paths import PathReader
 from fleet.facts.request import Request
 
-UNKEYED = frozenset({"platform", "data", "unseen", "listeners", "interfaces"})
-PARTS = frozenset({"launches", "processes", "listeners", "interfaces", "containers"})
+UNKEYED = frozenset({"platform", "data", "unseen", "listeners", "interfaces", "crontab"})
+PARTS = frozenset({"launches", "processes", "listeners", "interfaces", "containers", "crontab"})
 
 
 def parse_answer(
@@ -74,6 +74,8 @@ def _facts(answer: Answer, request: Request) -> dict[str, object]:
         facts["listeners"] = parse_network.listeners(answer.one("listeners"), platform.machine)
     if request.interfaces and "interfaces" not in unseen:
         facts["interfaces"] = parse_network.interfaces(answer.one("interfaces"))
+    if request.crontab and "crontab" not in unseen:
+        facts["crontab"] = answer.one("crontab").number(0)
     return {**facts, "contents": paths.contents, "unseen": unseen}
 
 

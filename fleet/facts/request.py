@@ -128,6 +128,7 @@ class Request:
         known: sha256 of contents the controller holds already; their bytes are not sent.
         listeners: whether to tell listening TCP sockets.
         interfaces: whether to tell the addresses of network interfaces.
+        crontab: a word; how many lines of the user's crontab hold it is told. Empty: not asked.
         seconds: the longest any single launching shell, or an engine's client, may take.
     """
 
@@ -138,5 +139,6 @@ class Request:
     containers: tuple[ContainerQuestion, ...] = ()
     listeners: bool = False
     interfaces: bool = False
+    crontab: str = ""
     known: frozenset[str] = frozenset()
     seconds: int = 10

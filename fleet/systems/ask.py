@@ -47,6 +47,7 @@ def request_for(
         containers=tuple(_projects(resolved, public, secret)),
         listeners=any(a.listeners for a in asks),
         interfaces=any(a.interfaces for a in asks),
+        crontab=next((a.crontab for a in asks if a.crontab), ""),
         known=known,
     )
 
@@ -81,7 +82,8 @@ def _paths(resolved: Sequence[Resolved]) -> Iterator[PathQuestion]:
     for r in resolved:
         for artifact in r.artifacts.values():
             if artifact.path:
-                yield PathQuestion(artifact.path, artifact.read, public=public)
+                told = artifact.keys if artifact.read is Read.JSON else public
+                yield PathQuestion(artifact.path, artifact.read, public=told)
             if isinstance(artifact, Link) and artifact.source:
                 yield PathQuestion(artifact.source, Read.HASH)
 

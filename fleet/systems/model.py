@@ -29,10 +29,12 @@ class Artifact(Spec):
         path: where it lies, rendered; ``~`` is the home there.
         read: how much of it an audit reads.
         when: a Jinja expression over the variables; false means not wanted on this target.
+        keys: of a file that is read as JSON, the keys whose values may leave the target.
     """
 
     path: str = ""
     read: Read = Read.HASH
+    keys: tuple[str, ...] = ()
     when: str | None = None
     about: str = ""
 
@@ -244,6 +246,7 @@ class Ask(Spec):
         endpoint: the variable that holds the URL of a palace to ask; empty for none.
         token: the variable that holds the token to ask it with.
         places: where the endpoint is asked from.
+        crontab: a word to look for in the user's crontab; empty: not asked.
         direct: the variable with a URL of the same palace that passes no proxy; it is asked from
             the target only.
         routes: paths of the server that are asked for beside the endpoint.
@@ -264,6 +267,7 @@ class Ask(Spec):
     endpoint: str = ""
     token: str = ""
     places: tuple[Literal["controller", "target"], ...] = ("target",)
+    crontab: str = ""
     direct: str = ""
     routes: tuple[str, ...] = ()
     strangers: bool = False

@@ -90,7 +90,7 @@ def test_structure_and_public_values_are_kept() -> None:
     assert server["url"] == "https://palace.example.net/mcp"
     assert server["directTools"] == ["a", "b"]
     assert server["timeout"] == 1.5e3
-    assert server["headers"] == {"Authorization": "x" * 25, "X-Team": "${TEAM}"}
+    assert server["headers"] == {"Authorization": "xxxxxx " + "x" * 18, "X-Team": "${TEAM}"}
     assert server["bearerToken"] == "!" + "x" * len(TOKEN)
     assert server["other"] == "Bearer ${PALACE_TOKEN}"
     assert told["mcpServers"]["local"] == {

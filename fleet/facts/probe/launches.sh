@@ -100,6 +100,25 @@ ask_launch() { # key, public names, secret names, shell words...
   _ans='' _v=''
 }
 
+ask_crontab() { # word: how many lines of this user's crontab hold it, comments left out
+  _way=$_P0:/usr/bin:/bin: _dir=''
+  while [ -n "$_way" ] && ! [ -x "$_dir/crontab" ]; do _dir=${_way%%:*} _way=${_way#*:}; done
+  if ! [ -x "$_dir/crontab" ]; then
+    _out crontab =0 # no cron, so nothing is started by it
+    return 0
+  fi
+  _find_timeout
+  _r=$(_limited "$_dir/crontab" -l </dev/null 2>&1 && printf '\n@%s' "$_N")
+  case $_r in
+    *"$_NL@$_N")
+      _r=$(printf '%s\n' "$_r" | grep -v '^[[:space:]]*#' | grep -cF -e "$1")
+      _out crontab "=$_r" ;;
+    *'no crontab'* | *"can't open"*) _out crontab =0 ;;
+    *) _unseen crontab 'crontab -l failed, or took too long' ;;
+  esac
+  _r=''
+}
+
 ask_command() { # key, name, read, limit, manifest (0 1): looked up on the PATH of the last launch;
   # further: the argument that prints its version, whether to tell every one (0 1), what to read
   # beside the manifest

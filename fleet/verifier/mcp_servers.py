@@ -1,0 +1,137 @@
+"""Which MCP servers pi gets, from which file, and which files are shadowed.
+
+Two hosts can own them. ``pi-mcp-adapter`` merges up to six files field by field, later ones win,
+and replaces pi's own host. Without it pi (from 0.99) reads the file in its agent folder and, in a
+project that it trusts, ``.pi/mcp.json``; there a project's entry without command, url and type
+changes three settings of the other and keeps the rest.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from fleet.facts.model import PathFact, State
+from fleet.verifier.look import Look
+
+#: Artifacts of the systems that look at them, in the adapter's order: later ones win.
+ADAPTER_FILES = (
+    "mcp-generic",
+    "mcp-agents",
+    "mcp-agents-folder",
+    "mcp-agent",
+    "mcp-project",
+    "mcp-project-pi",
+)
+BUILT_IN_FILES = ("mcp-agent", "mcp-project-pi")
+
+_OF_URLS = ("url", "headers", "bearerToken", "bearerTokenEnv", "oauth", "auth")
+_OF_COMMANDS = ("command", "args", "env", "cwd")
+_OVERRIDES = ("enabled", "exposure", "toolExposure")
+_STARTS = ("command", "url", "type")
+
+
+#: How a later entry goes over an earlier one.
+_Merge: TypeAlias = Callable[[Mapping[str, object], Mapping[str, object]], dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server as its host sees it.
+
+    Attributes:
+        fields: values that may hold a secret are masked.
+        file: the last file that says something about it.
+        shadowed: the files before it that name it too.
+    """
+
+    name: str
+    fields: Mapping[str, object]
+    file: str
+    shadowed: tuple[str, ...] = ()
+
+    @property
+    def enabled(self) -> bool:
+        """Tell whether its host starts it."""
+        return self.fields.get("disabled") is not True and self.fields.get("enabled") is not False
+
+    def text(self, name: str) -> str:
+        """Return a field that is text; empty where it is not."""
+        value = self.fields.get(name)
+        return value if isinstance(value, str) else ""
+
+
+@dataclass(slots=True)
+class Servers:
+    """All servers of one host.
+
+    Attributes:
+        settings: of the host itself, merged likewise.
+        unread: lines about files that are there and could not be understood.
+    """
+
+    servers: dict[str, Server] = field(default_factory=dict)
+    settings: dict[str, object] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+
+def adapter_servers(look: Look) -> Servers:
+    """Merge the adapter's files as it does."""
+    return _merged(look, ADAPTER_FILES, _adapted)
+
+
+def built_in_servers(look: Look) -> Servers:
+    """Merge the files of pi's own host as it does."""
+    return _merged(look, BUILT_IN_FILES, _built_in)
+
+
+def _merged(look: Look, names: Iterable[str], merge: _Merge) -> Servers:
+    found = Servers()
+    for name in names:
+        fact = look.artifact(name)
+        if fact is None or fact.state in (State.ABSENT, State.DANGLING):
+            continue
+        content = _content(fact)
+        if content is None:
+            found.unread.append(f"{fact.path}: {fact.why or 'it could not be understood'}")
+            continue
+        settings = content.get("settings")
+        found.settings |= settings if isinstance(settings, dict) else {}
+        for server, fields in _entries(content).items():
+            held = found.servers.get(server)
+            shadowed = (*held.shadowed, held.file) if held else ()
+            merged = merge(held.fields if held else {}, fields)
+            found.servers[server] = Server(server, merged, fact.path, shadowed)
+    return found
+
+
+def _content(fact: PathFact) -> dict[str, object] | None:
+    try:
+        content = json.loads(fact.shape or "")
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _entries(content: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    servers = content.get("mcpServers", content.get("mcp-servers"))
+    if not isinstance(servers, dict):
+        return {}
+    return {str(n): fields for n, fields in servers.items() if isinstance(fields, dict)}
+
+
+def _adapted(held: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+    dropped: tuple[str, ...] = ()
+    if isinstance(fields.get("command"), str):
+        dropped = _OF_URLS
+    elif isinstance(fields.get("url"), str):
+        # Credentials of another URL are not handed on to a new one.
+        moved = "url" in held and held["url"] != fields["url"]
+        dropped = (*_OF_COMMANDS, *_OF_URLS) if moved else _OF_COMMANDS
+    return {n: v for n, v in held.items() if n not in dropped} | dict(fields)
+
+
+def _built_in(held: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+    if any(name in fields for name in _STARTS):
+        return dict(fields)
+    return dict(held) | {n: v for n, v in fields.items() if n in _OVERRIDES}
