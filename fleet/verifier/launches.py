@@ -73,5 +73,4 @@ def over_launches(
 
 def unseen_launch(launch: LaunchFact) -> str:
     """Tell why a launch could not be seen."""
-    told = f"{launch.launch}: {_UNSEEN.get(launch.state, launch.state)}"
-    return f"{told} ({launch.why})" if launch.why else told
+    return f"{launch.launch}: {launch.why or _UNSEEN.get(launch.state, launch.state)}"

@@ -172,6 +172,13 @@ class World:
         self.endpoints.append(endpoint)
         return self
 
+    def nothing_else_exported(self, names: Sequence[str]) -> None:
+        """Say of every launch that variables it does not mention are not set there."""
+        unset = {name: EnvValue(set=False) for name in names}
+        for name, launch in self.launches.items():
+            told = {**unset, **launch.variables}
+            self.launches[name] = launch.model_copy(update={"variables": told})
+
     def nothing_else(self, asked: Sequence[str]) -> None:
         """Let the probe have found nothing at every further path it was asked for."""
         for path in asked:
@@ -257,6 +264,8 @@ def findings_in(
     if whole:
         request = request_for(where, resolved, nonce=NONCE)
         world.nothing_else([question.path for question in request.paths])
+        for question in request.launches:
+            world.nothing_else_exported((*question.public, *question.secret))
     expectations = Expectations(
         today=date(2026, 12, 1),
         secrets=secrets or {},

@@ -180,3 +180,11 @@ def test_the_vendored_client_is_compared_only_where_both_copies_are() -> None:
     assert findings(HERE, world.file(peer, token))["bridge.sync"].verdict is Verdict.PASS
     other = world.file(peer, token.replace(b"20\n", b"21\n"))
     assert findings(HERE, other)["bridge.sync"].verdict is Verdict.FAIL
+
+
+def test_another_file_of_the_toolkit_is_no_whole_bridge() -> None:
+    readme = b"# The sample toolkit\n\nWhat it is: [a bridge](x).\n"
+    blobs = {git_blob(readme): Commit("0" * 40, "2026-08-20", 0)}
+    toolkit = Toolkit("/src/toolkit", {"README.md": blobs})
+    whole = findings(HERE, deployed(readme), toolkit=toolkit)["bridge.whole"]
+    assert whole.verdict is Verdict.FAIL

@@ -108,6 +108,13 @@ def test_a_launch_that_lacks_something_fails_and_the_flip_follows(
     assert found["flip.path"].follows == "env.loaded"
 
 
+def test_a_variable_that_saved_facts_were_not_asked_for_is_not_checked() -> None:
+    world = World().launch(variables=EXPORTS)
+    found = findings(here(agent_name="scout"), world, secrets={REF: TOKEN}, whole=False)
+    assert found["env.loaded"].verdict is Verdict.NOT_CHECKED
+    assert "was not asked for" in found["env.loaded"].message
+
+
 def test_what_the_file_has_wrong_is_told_by_the_file_only() -> None:
     wrong = {**EXPORTS, "MEMPALACE_REMOTE_TOKEN": Secret("tok-EXAMPLE-2")}
     file = GOOD.replace(b"EXAMPLE-1", b"EXAMPLE-2")

@@ -5,7 +5,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from fleet.facts.dotenv import Dialect, Reading, interpret
 from fleet.facts.model import LaunchFact, PathFact
-from fleet.inventory.model import Kind, SecretRef
+from fleet.inventory.model import Kind, SecretRef, Value
 from fleet.verifier.exports import Difference, compare
 from fleet.verifier.launches import Unseen, over_launches, text, unseen_launch, value
 from fleet.verifier.look import Look
@@ -128,11 +128,17 @@ def _lacking(look: Look, launch: LaunchFact) -> list[str]:
 
 
 def _exported_otherwise(look: Look, launch: LaunchFact) -> list[Difference]:
-    compared = (
-        compare(look, name, declared, value(launch, name))
+    return [
+        difference
         for name, declared in look.resolved.exports.items()
-    )
-    return [difference for difference in compared if difference]
+        if (difference := _exported(look, launch, name, declared))
+    ]
+
+
+def _exported(look: Look, launch: LaunchFact, name: str, declared: Value) -> Difference | None:
+    if name not in launch.variables:  # saved facts may be older than the inventory
+        return Difference(name, "was not asked for when these facts were taken", unseen=True)
+    return compare(look, name, declared, value(launch, name))
 
 
 def _told_by_file(look: Look) -> bool:

@@ -16,7 +16,7 @@ from fleet.systems.mempalace_bridge.deep import tools as deep_tools
 from fleet.systems.mempalace_bridge.deep import wakeup as deep_wakeup
 from fleet.systems.mempalace_bridge.seen import seen
 from fleet.systems.model import Link
-from fleet.verifier.code import read_code
+from fleet.verifier.code import is_script, read_code
 from fleet.verifier.look import Look
 from fleet.verifier.marker_gate import named
 from fleet.verifier.model import (
@@ -145,7 +145,8 @@ def whole(look: Look) -> Judgement:
     fact, content = read
     if not content.strip():
         return failed("is empty", way(fact), f"{len(content)} bytes")
-    if look.toolkit and look.toolkit.name(git_blob(content)):
+    known = look.toolkit.name(git_blob(content)) if look.toolkit else None
+    if known and is_script(known[0]):
         return passed("is a file of the toolkit's history", *named(look, fact, content))
     code = read_code(content, script=True)
     if code.broken is not None:
