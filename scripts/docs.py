@@ -15,10 +15,12 @@ from fleet.facts.model import FORMAT as FACTS
 from fleet.facts.model import Facts
 from fleet.inventory.reference import BEGIN, END, keys_reference
 from fleet.inventory.schema import inventory_schema
-from fleet.reports.catalogue import required_when
+from fleet.reports.catalogue import action, required_when
 from fleet.reports.document import json_schema
 from fleet.systems.catalogue import Catalogue, load_catalogue
 from fleet.systems.model import AnyArtifact, Gate, Marker, System, Variable
+from fleet.verifier.fleetwide.rules import RULES
+from fleet.verifier.fleetwide.rules import SYSTEM as FLEETWIDE
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 INVENTORY = "inventory.md"
@@ -109,7 +111,12 @@ def _gates(catalogue: Catalogue) -> Iterator[str]:
             "Gates", ("gate", "required", "what it asks"), [_row(gate) for gate in system.gates]
         )
         for gate in system.gates:
-            yield from _told(catalogue, system, gate)
+            yield from _told(gate, _decided(catalogue, system, gate))
+    yield from (f"## {FLEETWIDE.system}", "", *_wrapped(FLEETWIDE.about), "")
+    rows = [_row(gate) for gate in FLEETWIDE.gates]
+    yield from _table("Gates", ("gate", "required", "what it asks"), rows)
+    for gate in FLEETWIDE.gates:
+        yield from _told(gate, _said(gate, RULES[gate.id].__doc__))
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -143,7 +150,7 @@ def _row(gate: Gate) -> Sequence[str]:
     return (f"[`{gate.id}`](#{gate.id.replace('.', '')})", required_when(gate), gate.asks)
 
 
-def _told(catalogue: Catalogue, system: System, gate: Gate) -> Iterator[str]:
+def _told(gate: Gate, decided: str) -> Iterator[str]:
     yield from (f"#### {gate.id}", "", *_wrapped(gate.asks), "")
     for label, text in (
         ("required", required_when(gate)),
@@ -151,11 +158,12 @@ def _told(catalogue: Catalogue, system: System, gate: Gate) -> Iterator[str]:
         ("serves", ", ".join(map(_code, gate.serves))),
         ("severity", gate.severity),
         ("since", str(gate.since or "")),
-        ("decided by", _decided(catalogue, system, gate)),
+        ("decided by", decided),
         ("not asked where one of these fails", ", ".join(map(_code, gate.needs))),
         ("asked of", ", ".join(f"{kind}s" for kind in gate.kinds)),
         ("without it", gate.without),
         ("remedy", gate.remedy),
+        ("by fleet", action(gate) if gate.fixed_by else ""),
         ("source", gate.source),
     ):
         if text:
@@ -167,7 +175,11 @@ def _decided(catalogue: Catalogue, system: System, gate: Gate) -> str:
     """Tell the marker's words, or the first sentence that the check says of itself."""
     if gate.marker is not None:
         return _marker(gate.marker)
-    said = (catalogue.check(system.system, gate).__doc__ or "").strip()
+    return _said(gate, catalogue.check(system.system, gate).__doc__)
+
+
+def _said(gate: Gate, documentation: str | None) -> str:
+    said = (documentation or "").strip()
     if not said:
         raise SystemExit(f"the check of {gate.id} has no docstring, so nothing tells what decides")
     return " ".join(said.partition("\n\n")[0].split()).removesuffix(".")

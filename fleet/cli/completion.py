@@ -71,8 +71,11 @@ def _capabilities(context: click.Context) -> Iterable[tuple[str, str]]:
 
 
 def _gates(context: click.Context) -> Iterable[tuple[str, str]]:
+    from fleet.verifier.fleetwide.rules import SYSTEM  # noqa: PLC0415 - lazy
+
     for _, gate in _engine(context).catalogue().gates():
         yield gate.id, gate.asks
+    yield from ((gate.id, gate.asks) for gate in SYSTEM.gates)
 
 
 targets = _quietly(_targets)

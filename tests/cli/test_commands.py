@@ -32,6 +32,24 @@ def test_explaining_a_gate() -> None:
     )
 
 
+def test_an_explanation_tells_who_can_fix_it_and_what_the_source_is() -> None:
+    text = " ".join(invoke("explain", "env.mode").stdout.split())
+    assert "by hand chmod 600 it" in text
+    assert "by fleet `fleet fix env.mode` deploys file again" in text
+    assert "decided by A file that holds secrets is its owner's alone." in text
+    assert "failures from public bug reports" in text
+    assert "none: a person has to" in " ".join(invoke("explain", "env.url").stdout.split())
+
+
+def test_gates_of_the_fleet_are_listed_and_explained() -> None:
+    assert "fleet.devices" in invoke("gates").stdout
+    text = " ".join(invoke("explain", "fleet.devices").stdout.split())
+    assert "two machines share a mailbox" in text
+    assert "are compared" in text
+    told = json.loads(invoke("explain", "bridge.fresh", "--format", "json").stdout)
+    assert (told["system"], told["fixed_by"]) == ("fleet", [])
+
+
 def test_a_mistyped_gate_is_told_its_neighbour() -> None:
     result = invoke("explain", "bridge.fed")
     assert result.exit_code == 1

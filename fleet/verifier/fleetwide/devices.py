@@ -11,7 +11,7 @@ DEVICE = "MEMPALACE_PI_DEVICE"
 
 
 def devices(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
-    """Compare the names that the machines' and containers' pi really gets.
+    """The names that pi really gets on machines and in containers are compared.
 
     An image is left out: every container of it has the image's environment until it gets its own.
     """

@@ -30,7 +30,7 @@ class _Family:
 
 
 def fresh(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
-    """Compare every side of each family: what pi loads there, and the clone beside it."""
+    """All sides of one name are compared: what pi loads there, and the clone beside it."""
     families = _families(members)
     sides = [[s for m in family.members for s in _sides(m)] for family in families]
     elsewhere = _elsewhere(families, members, fleet)
@@ -38,7 +38,7 @@ def fresh(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...
 
 
 def baked(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
-    """Compare an image with its containers, and with the commit that the inventory declares.
+    """An image is compared with its containers, and with the commit declared for it.
 
     That is ``toolkit_ref`` of the image. A container that loads a mounted copy is left out: what
     was baked into it is hidden.

@@ -11,7 +11,7 @@ from fleet.verifier.palace import without_credentials
 
 
 def palace(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
-    """Compare palace path and server version as each client heard them from where it is."""
+    """Palace path and server version are compared, as each client heard them where it is."""
     groups: dict[str, list[Member]] = defaultdict(list)
     for member in carriers(members, Kind.HOST, Kind.CONTAINER):
         url = _url(member.target)

@@ -19,7 +19,7 @@ from fleet.verifier.model import Judgement, passed, warned
 
 
 def skew(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
-    """Compare the copies within each innermost group; targets in none are compared together."""
+    """The copies within each innermost group are compared, and those of targets in none."""
     of: dict[str, list[Member]] = defaultdict(list)
     for member in carriers(members):
         of[_group(member.target)].append(member)
