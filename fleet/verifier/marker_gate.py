@@ -42,6 +42,21 @@ def _judge(gate: Gate, marker: Marker, code: Code, name: tuple[str, ...]) -> Jud
     return passed(_can(gate), *name)
 
 
+def lacking(look: Look, artifact: str, content: bytes, *, script: bool) -> tuple[str, ...]:
+    """Name the capabilities that an artifact's content does not have, and what brought each."""
+    code = read_code(content, script=script)
+    lines = []
+    for gate in look.resolved.system.gates:
+        marker = gate.marker
+        if marker is None or marker.artifact != artifact or not gate.gives:
+            continue
+        whole = all(sight(code, m).found for m in marker.all)
+        if not whole or any(sight(code, m).found for m in marker.none):
+            came = f", which came with {gate.since}" if gate.since else ""
+            lines.append(f"lacks {gate.gives}{came}")
+    return tuple(lines)
+
+
 def _words(sightings: list[Sighting]) -> str:
     return " and ".join(s.marker for s in sightings)
 

@@ -1,13 +1,14 @@
 """What a marker gate says of a file: present and absent words, and files that are not there."""
 
 import pytest
-from support.facts import World, findings_in, target
+from support.facts import BRIDGE, World, findings, findings_in, target
 from support.places import CASES
 
-from fleet.facts.model import State
+from fleet.facts.model import State, git_blob
 from fleet.systems.catalogue import Catalogue, Entry
 from fleet.systems.model import System
 from fleet.verifier.model import Verdict
+from fleet.verifier.toolkit import Commit, Toolkit
 
 FOLDER = CASES / "F06"
 PATH = "~/.config/pi/.env"
@@ -72,3 +73,17 @@ def test_content_that_was_not_read_is_not_checked() -> None:
     world.contents.clear()
     found = findings_in(catalogue(none=["http://"]), target("rules"), world)["rules.clear"]
     assert found.verdict is Verdict.NOT_CHECKED
+
+
+def test_the_commit_s_evidence_names_what_the_bytes_cannot_do() -> None:
+    where = target("mempalace-bridge")
+    blob = git_blob(BRIDGE)
+    old = Toolkit(
+        "~/clone", {"extensions/pi/mempalace.ts": {blob: Commit("a" * 40, "2026-08-1", 3)}}
+    )
+    world = World().file("~/.pi/agent/extensions/mempalace.ts", BRIDGE)
+    told = findings(where, world, toolkit=old)["bridge.commit"]
+    assert told.message == "3 commits behind"
+    assert "lacks mailbox, which came with 2026-08-26" in told.evidence
+    assert "lacks stall" in told.evidence
+    assert not any("feed" in line or "stamp" in line for line in told.evidence)

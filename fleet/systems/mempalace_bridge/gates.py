@@ -18,7 +18,7 @@ from fleet.systems.mempalace_bridge.seen import seen
 from fleet.systems.model import Link
 from fleet.verifier.code import is_script, read_code
 from fleet.verifier.look import Look
-from fleet.verifier.marker_gate import named
+from fleet.verifier.marker_gate import lacking, named
 from fleet.verifier.model import (
     Judgement,
     failed,
@@ -171,7 +171,7 @@ def commit(look: Look) -> Judgement:
     if toolkit.trouble:
         return not_checked(f"commit unknown ({toolkit.trouble})", way(fact))
     found = toolkit.name(git_blob(content))
-    lines = named(look, fact, content)
+    lines = (*named(look, fact, content), *lacking(look, "bridge", content, script=True))
     if found is None:
         return warned("unknown content", *lines, remedy="commit it to the toolkit, or deploy again")
     behind = found[1].behind
