@@ -783,8 +783,7 @@ function ownersOf(pi: ExtensionAPI): Map<string, string> {
  * which can be after this bridge.
  */
 function doubledTools(pi: ExtensionAPI, palace: Palace): string | undefined {
-  const others = [...ownersOf(pi)].filter(([name]) => !palace.has(name));
-  const doubled = others.filter(([name]) => palace.names.some((tool) => name.endsWith(`_${tool}`)));
+  const doubled = [...ownersOf(pi)].filter(([name]) => palace.names.some((tool) => name.endsWith(`_${tool}`)));
   if (doubled.length === 0) return undefined;
   const [name, owner] = doubled[0];
   return `mempalace bridge: ${doubled.length} palace tools come from ${owner} as well, as ${name}; keep one of the two`;
@@ -1154,7 +1153,8 @@ class Mailbox {
       if (!ctx.isIdle()) return; // A turn began meanwhile; steering into it would cost a model call.
       const { heading, text, ids } = this.compose(due);
       const content = `${text}\n\n${DELIVERY_NOTE}`;
-      this.pi.sendMessage({ customType: MAIL_TYPE, content, display: true, details: { events: ids } }, { deliverAs: "steer" });
+      const message = { customType: MAIL_TYPE, content, display: true, details: { events: ids } };
+      this.pi.sendMessage(message, { deliverAs: "steer" });
       this.held = [];
       announce(this.settings.mailbox.notify, heading, due, ctx);
     } catch (error) {
