@@ -241,6 +241,17 @@ def test_a_page_of_the_proxys_own_is_not_the_route() -> None:
     )
 
 
+def test_a_route_that_was_late_through_the_proxy_is_not_blamed_on_it() -> None:
+    late = Answer(trouble=Trouble.TIMEOUT, detail="no answer within 5 s")
+    told = {**answers(), "/logstream/stream": late}
+    world = heard(endpoint(answers=told), endpoint(url=DIRECT, answers=answers()))
+    found = world.judged(target(direct_url=DIRECT))["routes"]
+    assert found.verdict is NOT_CHECKED
+    assert "proxied timeout: no answer within 5 s" in line(found, "/logstream/stream")
+    world = heard(endpoint(), endpoint(url=DIRECT, answers=told))
+    assert world.judged(target(direct_url=DIRECT))["routes"].verdict is PASS
+
+
 def test_routes_that_nobody_asked_for() -> None:
     only = {n: a for n, a in answers().items() if not n.startswith("/")}
     assert heard(endpoint(answers=only)).judged()["routes"].verdict is NOT_CHECKED

@@ -128,6 +128,17 @@ def test_two_palaces_may_have_two_servers() -> None:
     assert written(process(), process(pid=8, flags={"--palace": "/srv/other"})).verdict is PASS
 
 
+def test_what_happens_to_another_palace_of_the_machine_is_not_told_here() -> None:
+    flags = {"--palace": "/srv/other", "--port": "9999"}
+    others = [process(pid=pid, flags=flags) for pid in (8, 9)]
+    found = written(process(), *others)
+    assert found.verdict is PASS
+    assert not any("/srv/other" in line for line in found.evidence)
+    world = healthy().containers(container(flags={"--palace": "/data/palace"}))
+    world.seen(processes={"server": tuple(others)})
+    assert world.judged(target(serve_mode="compose", port=18765))["writer"].verdict is PASS
+
+
 def test_a_container_and_a_server_of_the_host_share_a_folder() -> None:
     inside = container(
         mounts={"/data": "/srv/memory"},
@@ -143,6 +154,20 @@ def test_a_container_and_a_server_of_the_host_share_a_folder() -> None:
     found = world.judged(target(serve_mode="compose"))["writer"]
     assert found.verdict is FAIL
     assert found.message.startswith("2 servers write to /srv/memory/palace; their homes differ")
+
+
+def test_the_same_path_within_a_container_is_another_palace() -> None:
+    inside = process(pid=9, contained=True)
+    world = healthy().containers(container()).seen(processes={"server": (process(), inside)})
+    other = container(name="other", flags={"--palace": "/data/other"})
+    assert world.containers(other).judged()["writer"].verdict is PASS
+
+
+def test_containers_that_no_engine_tells_of() -> None:
+    one = process(pid=9, contained=True)
+    assert written(one).verdict is PASS
+    assert written(process(), one).verdict is PASS
+    assert written(one, process(pid=10, contained=True)).verdict is NOT_CHECKED
 
 
 def test_what_the_server_says_of_another_writer() -> None:

@@ -157,7 +157,7 @@ class _Path:
 
     @property
     def fate(self) -> _Fate:
-        if self.direct is not None:
+        if self.direct is not None and self.direct.status is not None:
             return self._compared(self.direct)
         if self.proxied is not None and _is_there(self.route, self.proxied):
             return _Fate.PRESENT
@@ -168,6 +168,8 @@ class _Path:
     def _compared(self, direct: Answer) -> _Fate:
         there = _is_there(self.route, direct)
         if self.proxied is not None and (there or direct.status == UNAUTHORIZED):
+            if self.proxied.status is None:
+                return _Fate.OPEN  # it may have been late, or held back: nothing was heard
             same = _is_there(self.route, self.proxied) or (
                 not there and self.proxied.status == UNAUTHORIZED
             )

@@ -33,6 +33,7 @@ _RESTARTS = frozenset({"always", "unless-stopped"})
 _TELLS_STALE = Version("3.7.0")
 _TAKES_LOCK = Version("3.7.0")
 _TRUE = frozenset({"1", "true", "yes", "on"})
+_WITHIN = "within the container of process"
 _UNITS = ("unit-systemd", "unit-systemd-user", "unit-launchd")
 _RESTART_LINE = re.compile(rb"^[ \t]*Restart[ \t]*=[ \t]*([a-z-]+)[ \t]*$", re.MULTILINE)
 _KEPT_ALIVE = re.compile(rb"<key>KeepAlive</key>\s*<true\s*/>")
@@ -107,11 +108,15 @@ def _unit_restarts(look: Look) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Something that writes to a palace: where its lock lives is where its home is."""
+    """Something that writes to a palace: where its lock lives is where its home is.
+
+    ``own`` is what serves the palace that is asked about; a machine may serve others too.
+    """
 
     name: str
     palace: str
     home: str | None
+    own: bool = True
 
     def __str__(self) -> str:
         return f"{self.name}: palace {self.palace}, HOME {self.home or 'not seen'}"
@@ -119,7 +124,9 @@ class _Writer:
 
 def writer(look: Look) -> Judgement:
     """One server writes to a palace, and holds its lock; whoever shares it shares the home."""
-    writers = [*_writers(look)]
+    found = [*_writers(look)]
+    meant = {each.palace for each in found if each.own}
+    writers = [each for each in found if each.palace in meant]
     if not writers:
         return not_checked("no writing server was seen here")
     told = [str(each) for each in writers]
@@ -131,6 +138,8 @@ def writer(look: Look) -> Judgement:
             homes = {each.home for each in shared}
             apart = "" if len(homes) == 1 else "; their homes differ, so no lock keeps them apart"
             return failed(f"{len(shared)} servers write to {palace}{apart}", *told)
+    if sum(_WITHIN in each.palace for each in writers) > 1:
+        return not_checked("several servers run in containers that were not looked into", *told)
     shut = [
         f"{name} is true, says /statusz"
         for fact in views(look)
@@ -144,6 +153,7 @@ def writer(look: Look) -> Judgement:
 
 def _writers(look: Look) -> Iterator[_Writer]:
     inner: list[str] = []
+    own = {process.pid for process in own_processes(look)}
     for container in containers(look):
         if container.state != "running" or _reads_only(container.flags, container.variables):
             continue
@@ -153,14 +163,16 @@ def _writers(look: Look) -> Iterator[_Writer]:
         where = _outside(palace, container.mounts)
         yield _Writer(f"container {container.name}", where, home.value if home else None)
     for process in processes(look):
-        if process.contained or _reads_only(process.flags, process.variables):
-            continue  # what runs in a container is told by its engine
         palace = process.flags.get("--palace") or look.text("palace_path") or "not told"
+        if _reads_only(process.flags, process.variables) or (process.contained and inner):
+            continue  # what runs in a container is told by its engine
         if palace in inner:  # the container's own process, seen from outside
             inner.remove(palace)
             continue
         home = process.variables.get("HOME")
-        yield _Writer(f"process {process.pid}", palace, home.value if home else None)
+        where = f"{palace} {_WITHIN} {process.pid}" if process.contained else palace
+        known = home.value if home else None
+        yield _Writer(f"process {process.pid}", where, known, own=process.pid in own)
 
 
 def _reads_only(flags: Mapping[str, str], variables: Mapping[str, EnvValue]) -> bool:

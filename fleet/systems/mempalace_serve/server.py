@@ -26,10 +26,13 @@ def processes(look: Look) -> tuple[ProcessFact, ...]:
 
 
 def own_processes(look: Look) -> tuple[ProcessFact, ...]:
-    """Return the processes of the palace that is asked about: those with its port, if any has."""
+    """Return the processes of the palace that is asked about: a machine may serve others too.
+
+    They have its port. Where none has, and no container serves it, all that were found count.
+    """
     found = processes(look)
     own = [p for p in found if p.flags.get("--port", str(INNER_PORT)) == look.text("port")]
-    return tuple(own) or found
+    return tuple(own) if own or containers(look) else found
 
 
 def containers(look: Look) -> tuple[ContainerFact, ...]:
