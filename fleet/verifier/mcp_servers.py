@@ -23,6 +23,9 @@ ADAPTER_FILES = (
     "mcp-project",
     "mcp-project-pi",
 )
+ADAPTER = "pi-mcp-adapter"
+#: In settings.json: pi's own host is turned off.
+OFF = "-builtin:mcp"
 BUILT_IN_FILES = ("mcp-agent", "mcp-project-pi")
 
 _OF_URLS = ("url", "headers", "bearerToken", "bearerTokenEnv", "oauth", "auth")
@@ -73,6 +76,64 @@ class Servers:
     servers: dict[str, Server] = field(default_factory=dict)
     settings: dict[str, object] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Host:
+    """Who hosts the servers in a session of pi.
+
+    Attributes:
+        adapter: ``pi-mcp-adapter`` is loaded, and replaces pi's own host.
+        off: pi's own host is turned off.
+        unread: lines about what decides this and could not be read.
+    """
+
+    adapter: bool = False
+    off: bool = False
+    unread: list[str] = field(default_factory=list)
+
+
+def host_of(look: Look) -> Host:
+    """Tell from settings.json and the extensions folder who hosts the servers."""
+    host = Host()
+    fact = look.artifact("settings")
+    settings: object = None
+    if fact and fact.state not in (State.ABSENT, State.DANGLING):
+        content = look.content(fact)
+        if content is None:
+            host.unread.append(f"{fact.path}: {fact.why or 'its content was not read'}")
+        settings = _parsed(content)  # pi ignores settings that do not parse
+    listing = look.artifact("extensions")
+    names = [entry.name for entry in (listing.entries or ())] if listing else []
+    if isinstance(settings, dict):
+        extensions = _sources(settings, "extensions")
+        host.off = OFF in extensions
+        names += [s for s in extensions if not s.startswith(("-", "!"))]
+        names += _sources(settings, "packages")
+    host.adapter = any(map(_is_adapter, names))
+    return host
+
+
+def _parsed(content: bytes | None) -> object:
+    try:
+        parsed: object = json.loads(content or b"null")
+    except (ValueError, RecursionError):
+        return None
+    return parsed
+
+
+def _sources(settings: Mapping[str, object], key: str) -> list[str]:
+    """Return a list of sources: each is text, or an object that names one."""
+    listed = settings.get(key)
+    entries = listed if isinstance(listed, list) else []
+    sources = [e.get("source") if isinstance(e, dict) else e for e in entries]
+    return [source for source in sources if isinstance(source, str)]
+
+
+def _is_adapter(source: str) -> bool:
+    """Tell whether a name is the adapter's: ``npm:pi-mcp-adapter@2``, ``…/pi-mcp-adapter``."""
+    parts = source.removeprefix("npm:").removesuffix(".git").split("/")
+    return any(part.partition("@")[0] == ADAPTER for part in parts)
 
 
 def adapter_servers(look: Look) -> Servers:

@@ -14,7 +14,11 @@ from fleet.systems.mempalace_bridge.deep import mailbox as deep_mailbox
 from fleet.systems.mempalace_bridge.deep import stamp as deep_stamp
 from fleet.systems.mempalace_bridge.deep import tools as deep_tools
 from fleet.systems.mempalace_bridge.deep import wakeup as deep_wakeup
+from fleet.systems.mempalace_bridge.fallback import fallback
+from fleet.systems.mempalace_bridge.local import archive, no_local
+from fleet.systems.mempalace_bridge.notify import notify_path
 from fleet.systems.mempalace_bridge.seen import seen
+from fleet.systems.mempalace_bridge.single import single
 from fleet.systems.model import Link
 from fleet.verifier.code import is_script, read_code
 from fleet.verifier.look import Look
@@ -31,6 +35,7 @@ from fleet.verifier.model import (
 from fleet.verifier.paths import hidden, hops, missing, way
 
 __all__ = [
+    "archive",
     "commit",
     "deep_closed",
     "deep_events",
@@ -41,12 +46,16 @@ __all__ = [
     "deep_tools",
     "deep_wakeup",
     "events",
+    "fallback",
     "feed_on",
     "feed_remote",
     "flip_path",
     "identity",
+    "no_local",
+    "notify_path",
     "placed",
     "seen",
+    "single",
     "sync",
     "whole",
 ]

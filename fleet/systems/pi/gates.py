@@ -1,7 +1,8 @@
 """What YAML cannot say about pi."""
 
 from fleet.systems.pi.ground import node, prereqs, writable
+from fleet.systems.pi.mcp import mcp
 from fleet.systems.pi.package import one
 from fleet.systems.pi.running import running
 
-__all__ = ["node", "one", "prereqs", "running", "writable"]
+__all__ = ["mcp", "node", "one", "prereqs", "running", "writable"]

@@ -17,6 +17,9 @@ SLACK = 2
 
 def running(look: Look) -> Judgement:
     """Every running pi has the declared environment, and started after its code was written."""
+    container = look.facts.container
+    if container and container.state != "running":
+        return not_applicable(f"nothing runs in it: the container is {container.state}")
     if not any(kind in look.facts.processes for kind in KINDS):
         return not_checked(look.facts.unseen.get("processes", NOT_ASKED))
     mine, unseen = _mine(look)
