@@ -165,7 +165,7 @@ def _audit(story: Story) -> None:
     )
     evidence = str(found["devbox-2026-08-10", "bridge.feed"]["evidence"])
     story.expect(
-        "and is named by its commit's date and distance", "2026-08-11, 3 commits behind" in evidence
+        "and is named by its commit's date and distance", "2026-08-11, 4 commits behind" in evidence
     )
     story.expect(
         "the image of 12 August feeds, and cannot stamp",

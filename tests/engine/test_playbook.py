@@ -9,6 +9,9 @@ from fleet.engine.playbook import load
 from fleet.errors import InventoryError
 
 
+SHIPPED = ("provision-pi", "serve-palace", "flip-to-remote", "rotate-token", "uninstall")
+
+
 def book(homes: Homes, *lines: str) -> str:
     path = homes.folder / "book.yml"
     path.write_text("\n".join(["- name: roll out", *(f"  {line}" for line in lines)]) + "\n")
@@ -63,7 +66,7 @@ def test_the_shipped_uninstall_takes_everything_away(homes: Homes) -> None:
     assert deployed(homes) == set()
 
 
-@pytest.mark.parametrize("name", ["provision-pi", "serve-palace", "flip-to-remote", "rotate-token", "uninstall"])
+@pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_playbook_loads(name: str) -> None:
     assert load(name).plays
 
