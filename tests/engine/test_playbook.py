@@ -8,7 +8,6 @@ from support.homes import Homes
 from fleet.engine.playbook import load
 from fleet.errors import InventoryError
 
-
 SHIPPED = ("provision-pi", "serve-palace", "flip-to-remote", "rotate-token", "uninstall")
 
 
