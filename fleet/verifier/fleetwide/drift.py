@@ -138,14 +138,14 @@ def _families(members: Sequence[Member], least: int = 2) -> list[_Family]:
     asked = carriers(members)
     own = {m.name: _names(m) for m in asked}
     known = frozenset().union(*own.values()) if own else frozenset()
-    families: list[_Family] = []
+    by_name: dict[str, _Family] = {}
     for member in asked:
         names = own[member.name] | (known & frozenset(member.target.groups))
-        together = [f for f in families if f.names & names]
-        families = [f for f in families if not f.names & names]
-        joined = tuple(m for f in together for m in f.members)
-        names = names.union(*(f.names for f in together))
-        families.append(_Family(names, (*joined, member)))
+        met = {id(f): f for name in names if (f := by_name.get(name))}.values()
+        joined = tuple(m for f in met for m in f.members)
+        family = _Family(names.union(*(f.names for f in met)), (*joined, member))
+        by_name.update(dict.fromkeys(family.names, family))
+    families = {id(family): family for family in by_name.values()}.values()
     baked_kinds = (Kind.IMAGE, Kind.CONTAINER)
     return [
         f
