@@ -159,6 +159,7 @@ def test_stat(shell: Shell, tmp_path: Path) -> None:
     assert fact.mode == 0o6751
     assert fact.size == 5
     assert fact.mtime == 1_700_000_000
+    assert fact.inode in (None, file.stat().st_ino)  # `ls` alone does not tell it
     assert fact.uid == os.getuid()
     assert fact.owner == file.owner()
     assert fact.sha256 is None
@@ -258,6 +259,11 @@ def test_one_path_asked_twice_has_one_fact_of_both(dash: Shell, tmp_path: Path) 
     fact = dash.facts(Request(NONCE, paths=asked)).paths[path]
     assert fact.env is not None
     assert fact.sha256 == digest(tmp_path / "f")
+
+
+def test_the_inode_is_told(dash: Shell, tmp_path: Path) -> None:
+    (tmp_path / "f").touch()
+    assert dash.path_fact(tmp_path / "f").inode == (tmp_path / "f").stat().st_ino
 
 
 def test_b15_mode_is_told(shell: Shell, tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def test_a_file_that_was_edited() -> None:
     assert found.verdict is FAIL
     (line,) = found.evidence
     assert line.startswith("the compose file differs from its rendering from line ")
+    assert found.remedy == "deploy again; it recreates the container"
 
 
 def test_another_declaration_is_drift_too() -> None:
@@ -126,6 +127,7 @@ def test_a_container_that_is_not_what_the_file_says(changed: dict[str, Any], tol
     found = judged(deployed(started(**changed)))
     assert found.verdict is FAIL
     assert any(told in line for line in found.evidence), found.evidence
+    assert "--force-recreate" in str(found.remedy)  # to deploy the same file changes nothing
     assert "tok-EXAMPLE" not in str(found)
 
 

@@ -55,7 +55,11 @@ def compose(look: Look) -> Judgement:
             drift += wrong
             unseen += unknown
     if drift:
-        return failed("what runs is not what is meant", *drift, *unseen)
+        own = isinstance(meant, bytes) and meant == content
+        remedy = f"recreate it: docker compose -p {artifact.project} up -d --force-recreate"
+        return failed(
+            "what runs is not what is meant", *drift, *unseen, remedy=remedy if own else None
+        )
     if unseen:
         return not_checked("not all of it could be compared", *unseen)
     names = ", ".join(service.name for service in file.selected)
