@@ -20,7 +20,10 @@ from fleet.verifier.model import Finding, Verdict
 
 URL = "https://palace.example.net/mcp"
 REMOTE = {"MEMPALACE_REMOTE_URL": URL}
-NAMED = {"MEMPALACE_REMOTE_URL": {"set": True, "length": len(URL), "value": URL}}
+NAMED = {
+    "HOME": {"set": True, "length": len(HOME), "value": HOME},
+    "MEMPALACE_REMOTE_URL": {"set": True, "length": len(URL), "value": URL},
+}
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
@@ -93,12 +96,14 @@ def test_a_server_that_pi_started_through_another_is_found_by_its_mark(
     here: Living, tmp_path: Path
 ) -> None:
     program = tmp_path / "bin/mempalace-mcp"
-    with child(program, {**REMOTE, "PI_CODING_AGENT": "true"}) as process:
+    own = {"HOME": str(here.home)}
+    with child(program, {**REMOTE, **own, "PI_CODING_AGENT": "true"}) as process:
         gate = no_local(here)
         assert gate.verdict is Verdict.FAIL
         assert f"mempalace-mcp {process.pid}, started by a pi" in gate.evidence[0]
-    with child(program, {**REMOTE, "PI_CODING_AGENT": ""}):
-        assert no_local(here).verdict is not Verdict.FAIL
+    for other in ({"PI_CODING_AGENT": ""}, {"PI_CODING_AGENT": "true", "HOME": "/home/other"}):
+        with child(program, {**REMOTE, **own, **other}):
+            assert no_local(here).verdict is not Verdict.FAIL
 
 
 class Processes(World):

@@ -15,9 +15,9 @@ from fleet.verifier.model import (
     warned,
 )
 from fleet.verifier.palace import palace_is_local
+from fleet.verifier.processes import PIS, is_set, of_this_folder, running_pis
 
 CHILD = "palace-client"
-_PIS = ("pi", "pi-rpc")
 #: The databases of a palace on the machine itself, and what sqlite keeps beside them.
 _STORES = ("local-palace", "local-palace-wal", "local-palace-xdg", "local-palace-xdg-wal")
 
@@ -28,42 +28,34 @@ def no_local(look: Look) -> Judgement:
     container = look.facts.container
     if container and container.state != "running":
         return not_applicable(f"nothing runs in it: the container is {container.state}")
-    if CHILD not in asked or not any(kind in asked for kind in _PIS):
+    if CHILD not in asked or not any(kind in asked for kind in PIS):
         return not_checked(look.facts.unseen.get("processes", NOT_ASKED))
-    pis = {p.pid: p for kind in _PIS for p in asked.get(kind, ()) if not p.contained}
-    remote = {pid for pid, pi in pis.items() if _is_set(pi, URL)}
-    children = [child for child in asked[CHILD] if not child.contained]
-    local = [line for child in children if (line := _under(child, remote))]
+    told = [(pi, of_this_folder(look, pi)) for pi in running_pis(look.facts)]
+    pis = [pi for pi, own in told if own is not False]
+    remote = {pi.pid for pi in pis if is_set(pi, URL)}
+    local = [line for child in asked[CHILD] if (line := _under(look, child, remote))]
     if local:
         return failed("half flipped: pi has a local palace beside the remote one", *local)
-    if not pis:
-        return not_applicable("no pi is running here")
-    hidden = [pi for pi in pis.values() if not pi.variables and _own(look, pi)]
+    hidden = [f"pi {pi.pid}: its environment could not be read" for pi, own in told if own is None]
     if hidden:
-        lines = [f"pi {pi.pid}: its environment could not be read" for pi in hidden]
-        return not_checked(lines[0], *lines)
+        return not_checked(hidden[0], *hidden)
+    if not pis:
+        return not_applicable("no pi of this agent folder is running")
     if not remote:
         return not_applicable("no running pi has a remote palace")
     return passed("no local palace is served to a pi", f"{len(remote)} running with a remote one")
 
 
-def _under(child: ProcessFact, remote: set[int]) -> str:
+def _under(look: Look, child: ProcessFact, remote: set[int]) -> str:
     """Tell whose child a local server is; empty where it is none of a remote pi's."""
+    if child.contained:
+        return ""
     if child.parent in remote:
         return f"mempalace-mcp {child.pid} under pi {child.parent}"
     # Between them may stand a launcher; pi marks everything that it starts.
-    if _is_set(child, "PI_CODING_AGENT") and _is_set(child, URL):
+    if is_set(child, "PI_CODING_AGENT") and is_set(child, URL) and of_this_folder(look, child):
         return f"mempalace-mcp {child.pid}, started by a pi with {URL}"
     return ""
-
-
-def _is_set(process: ProcessFact, name: str) -> bool:
-    held = process.variables.get(name)
-    return bool(held and held.set and held.length)
-
-
-def _own(look: Look, process: ProcessFact) -> bool:
-    return process.user == look.facts.platform.user
 
 
 def archive(look: Look) -> Judgement:

@@ -4,13 +4,12 @@ import posixpath
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from fleet.facts.model import Facts, ProcessFact
+from fleet.facts.model import ProcessFact
 from fleet.verifier.exports import compare
 from fleet.verifier.look import NOT_ASKED, Look
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed
+from fleet.verifier.processes import PIS, of_this_folder, running_pis
 
-KINDS = ("pi", "pi-rpc")
-DEFAULT_FOLDER = ".pi/agent"
 #: A process's start is told in whole seconds, from a boot time that is itself rounded.
 SLACK = 2
 
@@ -20,7 +19,7 @@ def running(look: Look) -> Judgement:
     container = look.facts.container
     if container and container.state != "running":
         return not_applicable(f"nothing runs in it: the container is {container.state}")
-    if not any(kind in look.facts.processes for kind in KINDS):
+    if not any(kind in look.facts.processes for kind in PIS):
         return not_checked(look.facts.unseen.get("processes", NOT_ASKED))
     mine, unseen = _mine(look)
     stale: list[str] = []
@@ -40,40 +39,11 @@ def running(look: Look) -> Judgement:
     return passed(f"{len(mine)} running, all of today", *map(_named, mine))
 
 
-def running_pis(facts: Facts) -> list[ProcessFact]:
-    """Return the running copies of pi that are not in a container below."""
-    found = [process for kind in KINDS for process in facts.processes.get(kind, ())]
-    return [process for process in found if not process.contained]
-
-
 def _mine(look: Look) -> tuple[list[ProcessFact], list[str]]:
     """Return the processes that use this agent folder, and lines about those that may."""
-    mine, unseen = [], []
-    folder = _plain(look.path(look.text("agent_dir")).absolute, look.facts.platform.home)
-    for process in running_pis(look.facts):
-        if process.variables:
-            if _folder_of(process) == folder:
-                mine.append(process)
-        elif process.user == look.facts.platform.user:
-            unseen.append(f"{_named(process)}: its environment could not be read")
-    return mine, unseen
-
-
-def _folder_of(process: ProcessFact) -> str:
-    home = _value(process, "HOME")
-    folder = _value(process, "PI_CODING_AGENT_DIR")
-    return _plain(folder or posixpath.join(home, DEFAULT_FOLDER), home)
-
-
-def _plain(path: str, home: str) -> str:
-    if path == "~" or path.startswith("~/"):
-        path = home + path[1:]
-    return posixpath.normpath(path)
-
-
-def _value(process: ProcessFact, name: str) -> str:
-    held = process.variables.get(name)
-    return (held.value if held else None) or ""
+    told = [(process, of_this_folder(look, process)) for process in running_pis(look.facts)]
+    unseen = [f"{_named(p)}: its environment could not be read" for p, own in told if own is None]
+    return [process for process, own in told if own], unseen
 
 
 def _stale(look: Look, process: ProcessFact) -> Iterator[tuple[str, bool]]:
