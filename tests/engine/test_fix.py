@@ -23,6 +23,7 @@ def test_one_gate_is_fixed_and_nothing_else_is_touched(homes: Homes) -> None:
     assert link.readlink() == right
     assert env.stat().st_mode & 0o777 == 0o644
     assert "env.file" not in text
+    assert "no longer wanted" not in text
     assert "the one required gate holds" in text
     code, text = homes.run("fix", "env.mode", "--limit", "one", "--yes")
     assert code == 0, text

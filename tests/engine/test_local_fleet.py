@@ -119,6 +119,8 @@ def test_a_secret_is_in_nothing_that_leaves(homes: Homes, tmp_path: Path) -> Non
             ("inventory", "list"),
             ("inventory", "check"),
             ("plan", "--verbose"),
+            ("fix", "--yes", "--verbose"),
+            ("learn", "one", "--system", "env,mempalace-bridge"),
             ("uninstall", "--yes", "--verbose"),
         )
     ):

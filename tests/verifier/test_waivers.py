@@ -76,6 +76,11 @@ def test_what_follows_from_a_failure_still_decides() -> None:
     assert conclude(run(*told)).code == 3
 
 
+def test_what_fails_by_itself_decides_whatever_it_follows() -> None:
+    own = replace(FOLLOWS, verdict=Verdict.FAIL)
+    assert conclude(run(*waived([FAILED, own, HOLDS], [WAIVER], DAY))).code == 2
+
+
 def test_it_is_shown_and_counted() -> None:
     shown = run(*waived([FAILED, FOLLOWS, HOLDS], [WAIVER], DAY))
     text = render(shown, View())

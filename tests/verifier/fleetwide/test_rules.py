@@ -110,6 +110,14 @@ def test_two_machines_of_one_name_fail_even_where_a_third_is_unseen() -> None:
     )
 
 
+def test_containers_count_and_images_do_not() -> None:
+    box = member("box", address="container:box", device="desk")
+    image = member("image", address="docker-daemon:other", device="desk")
+    found = judged(member("desk", device="desk"), box)
+    assert found["fleet.devices", "fleet"].evidence == ("desk: desk, box",)
+    assert ("fleet.devices", "fleet") not in judged(box, image)
+
+
 def test_devices_of_a_part_are_not_checked() -> None:
     found = judged(member("desk", device="desk"), member("laptop", seen=False))
     told = found["fleet.devices", "fleet"]
