@@ -296,8 +296,7 @@ class EndpointFact(Fact):
             the like.
         stale: whether it runs other libraries than are installed (``library_versions.stale``);
             None when it does not tell.
-        stale_packages: those it names, each with both versions.
-        installed: the mempalace it finds installed beside itself.
+        stale_packages: those it names, itself among them, each with both versions.
     """
 
     url: str
@@ -314,7 +313,6 @@ class EndpointFact(Fact):
     writer: dict[str, bool] = Field(default_factory=dict)
     stale: bool | None = None
     stale_packages: tuple[str, ...] = ()
-    installed: str = ""
 
 
 class Facts(Fact):

@@ -195,7 +195,6 @@ class _Round:
             writer={self._told(name): flag for name, flag in self.writer.items()},
             stale=self.status.stale,
             stale_packages=tuple(map(self._told, self.status.stale_packages)),
-            installed=self._told(self.status.installed),
         )
 
     def run(self, further: Further) -> None:

@@ -148,7 +148,6 @@ class Status:
     trouble: str = ""
     stale: bool | None = None
     stale_packages: tuple[str, ...] = ()
-    installed: str = ""
 
 
 def status(tool_result: Object) -> Status:
@@ -173,9 +172,7 @@ def status(tool_result: Object) -> Status:
     counted = drawers if isinstance(drawers, int) and not isinstance(drawers, bool) else None
     trouble = _trouble(told, integrity)
     stale, packages = _stale(told.get("library_versions"))
-    found = Status(
-        palace_path(integrity), stale=stale, stale_packages=packages, installed=_installed(told)
-    )
+    found = Status(palace_path(integrity), stale=stale, stale_packages=packages)
     if not trouble and counted is None:
         return replace(found, trouble="the status names no number of drawers")
     return replace(found, drawers=counted, usable=not trouble, trouble=trouble)
@@ -193,12 +190,6 @@ def _stale(libraries: Json) -> tuple[bool | None, tuple[str, ...]]:
         if isinstance(each, Mapping)
     ]
     return libraries["stale"] is True, tuple(told)
-
-
-def _installed(told: Object) -> str:
-    updates = told.get("updates")
-    server = updates.get("server") if isinstance(updates, Mapping) else None
-    return _word(server, "installed") if isinstance(server, Mapping) else ""
 
 
 def _word(told: Object, name: str) -> str:

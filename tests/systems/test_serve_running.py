@@ -226,7 +226,7 @@ def stale(**changed: Any) -> Finding:
 
 
 def test_it_runs_what_is_installed() -> None:
-    assert stale(installed="3.11.0").verdict is PASS
+    assert stale().verdict is PASS
 
 
 def test_it_runs_other_libraries_than_are_installed() -> None:
@@ -235,11 +235,6 @@ def test_it_runs_other_libraries_than_are_installed() -> None:
     assert found.verdict is FAIL
     assert found.evidence[0] == told
     assert found.remedy == "start the server anew"
-
-
-def test_another_release_is_installed_than_runs() -> None:
-    found = stale(installed="3.12.0")
-    assert (found.verdict, found.message) == (FAIL, "3.11.0 is running, 3.12.0 is installed")
 
 
 def test_a_server_that_does_not_tell() -> None:

@@ -245,8 +245,6 @@ def stale(look: Look) -> Judgement:
     fact = found.fact
     if fact.stale:
         return failed("runs other libraries than are installed", *fact.stale_packages, found.place)
-    if fact.installed and fact.version and fact.installed != fact.version:
-        return failed(f"{fact.version} is running, {fact.installed} is installed", found.place)
     older = [*_started_before_program(look)]
     if older:
         return warned("its program changed after it was started", *older)
