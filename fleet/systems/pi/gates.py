@@ -4,5 +4,6 @@ from fleet.systems.pi.ground import node, prereqs, writable
 from fleet.systems.pi.mcp import mcp
 from fleet.systems.pi.package import one
 from fleet.systems.pi.running import running
+from fleet.systems.pi.settings import settings
 
-__all__ = ["mcp", "node", "one", "prereqs", "running", "writable"]
+__all__ = ["mcp", "node", "one", "prereqs", "running", "settings", "writable"]

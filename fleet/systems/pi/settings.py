@@ -1,0 +1,125 @@
+"""pi's own files: pi ignores one that does not parse, and says so to nobody who is not looking."""
+
+import json
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fleet.facts.model import PathFact, State
+from fleet.systems.pi.package import package_of
+from fleet.verifier.look import Look
+from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed
+from fleet.verifier.shipped_schema import violations
+
+FILES = ("settings", "keybindings", "models")
+PACKAGES = "npm-packages"
+_GONE = (State.ABSENT,)
+_RESOURCES = ("extensions", "skills", "prompts", "themes")
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found in all files: what is wrong, what was not seen, what holds."""
+
+    wrong: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    good: list[str] = field(default_factory=list)
+
+
+def settings(look: Look) -> Judgement:
+    """Each file parses and is as the installed pi's schema says; the packages are installed."""
+    found = _Found()
+    for name in FILES:
+        fact = look.artifact(name)
+        if fact is not None and fact.state not in _GONE:
+            _file(look, name, fact, found)
+    if found.wrong:
+        return failed("pi does not take its files as they are meant", *found.wrong, *found.unseen)
+    if found.unseen:
+        return not_checked(f"not everything could be seen: {found.unseen[0]}", *found.unseen)
+    if not found.good:
+        return not_applicable("there is none of pi's files yet")
+    return passed("parse, match the schema of this pi, and what they name is there", *found.good)
+
+
+def _file(look: Look, name: str, fact: PathFact, found: _Found) -> None:
+    if fact.state in (State.DANGLING, State.LOOP):
+        found.wrong.append(f"{fact.path}: a link that leads nowhere")
+        return
+    text = fact.shape if name == "models" else _text(look, fact)
+    if text is None:
+        found.unseen.append(f"{fact.path}: {fact.why or 'its content was not read'}")
+        return
+    try:
+        document: object = json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        found.wrong.append(f"{fact.path} does not parse ({where}): pi ignores all of it")
+        return
+    except RecursionError:
+        found.wrong.append(f"{fact.path} is nested too deep")
+        return
+    _compared(look, name, fact, document, found)
+    if name == "settings" and isinstance(document, dict):
+        for line, seen in _named(look, document):
+            (found.wrong if seen else found.unseen).append(f"{fact.path}: {line}")
+
+
+def _text(look: Look, fact: PathFact) -> str | None:
+    content = look.content(fact)
+    return None if content is None else content.decode("utf-8", "replace")
+
+
+def _compared(look: Look, name: str, fact: PathFact, document: object, found: _Found) -> None:
+    told = False
+    for launch in look.launches():
+        command = launch.commands.get("pi")
+        schema = command.beside.get(f"schemas/{name}.schema.json") if command else None
+        package = package_of(look, command) if command else None
+        if schema is None or package is None:
+            continue
+        told = True
+        if schema.state is State.ABSENT:
+            found.good.append(f"{fact.path}: parses; {package} ships no schema")
+            continue
+        try:
+            lines = violations(document, json.loads(look.content(schema) or b""))
+        except (ValueError, RecursionError):
+            found.unseen.append(f"{schema.path}: {schema.why or 'it could not be understood'}")
+            continue
+        found.wrong += [f"{fact.path}: {line}" for line in lines]
+        found.good += [] if lines else [f"{fact.path}: as {package} wants it"]
+    if not told:
+        found.unseen.append(f"{fact.path}: the schema of the installed pi could not be seen")
+
+
+def _named(look: Look, document: dict[str, object]) -> Iterator[tuple[str, bool]]:
+    """Yield what the settings name and is not there, and whether that was seen."""
+    for source in _sources(document.get("packages")):
+        if source.startswith("npm:"):
+            yield from _installed(look, source.removeprefix("npm:"))
+        else:
+            yield f"whether the package {source} is there was not looked at", False
+    for kind in _RESOURCES:
+        for entry in _sources(document.get(kind)):
+            if not entry.startswith(("-", "!", "builtin:", "+")):
+                yield f"whether {entry} ({kind}) is there was not looked at", False
+
+
+def _sources(listed: object) -> list[str]:
+    entries = listed if isinstance(listed, list) else []
+    sources = [e.get("source") if isinstance(e, dict) else e for e in entries]
+    return [source for source in sources if isinstance(source, str)]
+
+
+def _installed(look: Look, name: str) -> Iterator[tuple[str, bool]]:
+    """An npm package lies in the agent folder; of a scope only the scope's folder is seen."""
+    scope, slash, rest = name.partition("/") if name.startswith("@") else ("", "", name)
+    package = f"{scope}{slash}{rest.partition('@')[0]}"
+    folder = look.artifact(PACKAGES)
+    if folder is None or folder.state in (State.ABSENT, State.DANGLING):
+        yield f"the package {package} is not installed", True
+    elif folder.entries is None:
+        yield f"whether {package} is installed: {folder.why or folder.state.value}", False
+    elif (scope or package) not in {e.name for e in folder.entries if not e.dangling}:
+        yield f"the package {package} is not installed in {posixpath.dirname(folder.path)}", True
