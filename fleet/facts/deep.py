@@ -51,8 +51,8 @@ class DeepRun(Fact):
     """One run of pi.
 
     Attributes:
-        name: ``healthy`` (the palace answers), ``again`` (the same palace, later, by event
-            streams), ``local`` (over stdio), ``dead`` (nothing listens), ``refused`` (401) or
+        name: ``healthy`` (the palace answers), ``again`` (the next session with the same agent
+            folder), ``local`` (over stdio), ``dead`` (nothing listens), ``refused`` (401) or
             ``silent`` (it never answers).
         local: whether the palace was offered over stdio.
         status: pi's exit status; None when it was ended by force or could not be started.

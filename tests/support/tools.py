@@ -24,6 +24,7 @@ PI_VERSION = "1.6.0"
 NODE_VERSION = "22"
 OLDEST_NODE = "22.19"  # what pi 1.6 asks for in its `engines`
 MEMPALACE_VERSION = "3.11"
+ADAPTER_VERSION = "2.36.0"
 INSTALL_SECONDS = 600
 
 
@@ -83,6 +84,23 @@ def _npm_packages(cached_as: str, packages: list[str]) -> Path:
         _run([*command, *packages], folder, first_on_path=programs)
 
     return _installed(cached_as, install) / "node_modules"
+
+
+def mcp_adapter(version: str = ADAPTER_VERSION) -> Path:
+    """Return the folder that `pi install npm:pi-mcp-adapter` would make, at this version.
+
+    Raises:
+        ToolUnavailableError: a registry could not be reached.
+    """
+
+    def install(folder: Path) -> None:
+        programs = npm_bin()
+        (folder / "package.json").write_text('{"name": "pi-extensions", "private": true}\n')
+        command = [str(programs / "npm"), "install", "--no-audit", "--no-fund", "--loglevel=error"]
+        package = f"pi-mcp-adapter@{version}"
+        _run([*command, "--legacy-peer-deps", package], folder, first_on_path=programs)
+
+    return _installed(f"pi-mcp-adapter-{version}", install)
 
 
 def npm_bin() -> Path:

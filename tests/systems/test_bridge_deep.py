@@ -114,6 +114,7 @@ def test_what_could_not_run_is_not_checked_and_counts_where_it_is_required() -> 
         ("loaded", deep(healthy(late=True, milliseconds=6500, stage="loading")), "loading its"),
         ("loaded", deep(extensions=[]), "it loaded no extension"),
         ("loaded", deep(errors=[{"path": "/a.ts", "error": "no"}]), "/a.ts: no"),
+        ("loaded", deep(run("again", requests=0, status=1, said=["x conflicts"])), "conflict"),
         ("tools", deep(healthy(tools={})), "declares no palace tool"),
         ("tools", deep(healthy(tools={"mempalace_status": []})), "mempalace_add_drawer"),
         ("tools", deep(healthy(tools={name: [] for name in TOOLS})), "lacks wing, added_by"),
@@ -178,6 +179,14 @@ def test_tools_of_another_owner_are_a_warning() -> None:
     finding = judged(deep(healthy(owners=owners)))["tools"]
     assert finding.verdict is Verdict.WARN
     assert "/x/adapter.ts" in finding.evidence
+
+
+def test_tools_that_two_owners_declare_are_a_warning() -> None:
+    twice = {**TOOLS, **{f"mcp__mempalace__{name}": names for name, names in TOOLS.items()}}
+    finding = judged(deep(healthy(tools=twice, said=["mempalace bridge: keep one"])))["tools"]
+    assert finding.verdict is Verdict.WARN
+    assert finding.message == "2 palace tools are declared twice"
+    assert finding.evidence == ("pi said: mempalace bridge: keep one",)
 
 
 def test_a_dangling_link_is_named_as_what_keeps_the_bridge_away() -> None:

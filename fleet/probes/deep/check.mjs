@@ -22,9 +22,10 @@ const HEALTHY = { MEMPALACE_MCP_INIT_TIMEOUT_MS: "8000", MEMPALACE_MCP_TIMEOUT_M
 const SHORT = { MEMPALACE_MCP_INIT_TIMEOUT_MS: "400", MEMPALACE_MCP_TIMEOUT_MS: "400" };
 const FIRST_SHARE = 0.6;
 // What takes so many times as long as `pi --version`, and this many seconds, hangs: a run takes
-// about five times as long. A slow machine is slow in both.
-const HANGING = 15;
-const LEAST_PATIENCE = 6;
+// about five times as long, with an extension that asks a slow server twenty. A slow machine is slow
+// in both.
+const HANGING = 25;
+const LEAST_PATIENCE = 12;
 const PALACE_NAMES = PALACE_TOOLS.map((tool) => tool.name);
 
 export class Check {
@@ -53,7 +54,7 @@ export class Check {
     const healthy = await this.#pi("healthy", { local: !this.remote }, first);
     const loaded = await loading;
     const runs = [healthy];
-    if (healthy.stage !== "" && healthy.requests > 0) runs.push(...(await this.#others(healthy)));
+    if (healthy.stage !== "" && healthy.requests > 0) runs.push(...(await this.#others()));
     return {
       ...loaded,
       patience: Math.floor(this.patience * 1000),
@@ -67,13 +68,13 @@ export class Check {
   }
 
   /** The further runs, as many at once as there are processors. */
-  async #others(healthy) {
+  async #others() {
     const waiting = [
+      ["again", { local: !this.remote, after: "healthy" }],
       ["dead", { manner: "dead", added: SHORT }],
       ["refused", { manner: "refusing", added: SHORT }],
       ["silent", { manner: "silent", added: SHORT }],
     ];
-    if (healthy.mail.replied) waiting.unshift(["again", { manner: "streamed" }]);
     if (this.assumed && !this.config.assume) waiting.push(["local", { local: true }]);
     const done = [];
     const work = async () => {
@@ -93,8 +94,8 @@ export class Check {
     return { at, spy: at("spy"), stdio: at("stdio"), feed: at("feed"), agent: at("agent"), bin: at("bin") };
   }
 
-  async #address(manner, desk) {
-    const { palace, model } = this.servers.add(desk);
+  async #address(manner, desk, route) {
+    const { palace, model } = this.servers.add(desk, route);
     return { model, palace: manner === "dead" ? `http://127.0.0.1:${await closedPort()}/mcp` : palace };
   }
 
@@ -124,13 +125,14 @@ export class Check {
     });
   }
 
-  async #pi(name, { manner = "plain", local = false, added = {} }, seconds) {
-    const places = this.#place(name);
-    const works = manner === "plain" || manner === "streamed";
-    const desk = new Desk({ name, palace: this.palace, token: this.token, manner }, this.events, works ? workScript() : () => ANSWER);
+  /** One run; `after` names the run whose agent folder and addresses it takes over. */
+  async #pi(name, { manner = "plain", local = false, added = {}, after }, seconds) {
+    const places = { ...this.#place(name), ...(after ? { agent: this.#place(after).agent } : {}) };
+    const script = manner === "plain" ? workScript() : () => ANSWER;
+    const desk = new Desk({ name, palace: this.palace, token: this.token, manner }, this.events, script);
     const mail = name === "healthy" && this.device ? desk.palace.append(mailTo(this.device)) : undefined;
-    const address = await this.#address(manner, desk);
-    new AgentCopy(this.agent, places.agent, this.home).make({ ...address, token: this.token });
+    const address = await this.#address(manner, desk, after ?? name);
+    if (!after) new AgentCopy(this.agent, places.agent, this.home).make({ ...address, token: this.token });
     const env = this.#environment(places, address, { local, added });
     const words = ["--offline", "-e", path.join(HERE, "spy.ts"), "--model", "fake/fake", "-p", PROMPT];
     const ended = await this.children.run(this.pi, words, { env, cwd: places.at("work"), seconds });
@@ -150,7 +152,7 @@ export class Check {
     if (!this.pack || !fs.existsSync(path.join(this.pack.root, "dist/index.js"))) return none;
     const places = this.#place("load");
     const desk = new Desk({ name: "load", palace: this.palace, token: this.token, manner: "plain" }, [], () => ANSWER);
-    const address = await this.#address("plain", desk);
+    const address = await this.#address("plain", desk, "load");
     new AgentCopy(this.agent, places.agent, this.home).make({ ...address, token: this.token });
     const env = this.#environment(places, address, { local: !this.remote, added: {} });
     const words = [path.join(HERE, "load.mjs"), this.pack.root, places.at("loaded")];

@@ -11,7 +11,7 @@ const LOOPBACK = "127.0.0.1";
 export class Desk {
   /**
    * @param {{name: string, palace: string, token: string, manner: string}} run its manner is
-   *   "plain" or "streamed" (how replies come), "refusing" (401) or "silent" (never answers)
+   *   "plain", "refusing" (401) or "silent" (never answers)
    * @param {object[]} events the palace's coordination events
    * @param {(body: object, turn: number) => string | object[]} script what the model answers
    */
@@ -37,10 +37,10 @@ export class Servers {
     this.origin = `http://${LOOPBACK}:${this.#server.address().port}`;
   }
 
-  /** Give a run its desk; returns the addresses of its palace and its model. */
-  add(desk) {
-    this.#desks.set(desk.run.name, desk);
-    const below = `${this.origin}/${desk.run.name}`;
+  /** Give a route its desk; returns the addresses of its palace and its model. */
+  add(desk, route) {
+    this.#desks.set(route, desk);
+    const below = `${this.origin}/${route}`;
     return { palace: `${below}/mcp`, model: `${below}/v1` };
   }
 
@@ -52,8 +52,8 @@ export class Servers {
 
   async #serve(request, response) {
     try {
-      const [, name, part] = new URL(request.url, this.origin).pathname.split("/");
-      const desk = this.#desks.get(name);
+      const [, route, part] = new URL(request.url, this.origin).pathname.split("/");
+      const desk = this.#desks.get(route);
       if (!desk) return send(response, 404, {});
       const body = await read(request);
       if (part === "v1") return desk.model.serve(body, response);
@@ -75,9 +75,7 @@ export class Servers {
     const reply = desk.palace.answer(message);
     if (reply === undefined) return send(response, 202);
     const session = message.method === "initialize" ? { "mcp-session-id": `deep-${desk.run.name}` } : {};
-    if (manner !== "streamed") return send(response, 200, reply, session);
-    response.writeHead(200, { "content-type": "text/event-stream", ...session });
-    response.end(`: ping\n\nevent: message\ndata: ${JSON.stringify(reply)}\n\n`);
+    send(response, 200, reply, session);
   }
 }
 

@@ -84,11 +84,16 @@ def loaded(look: Look) -> Judgement:
         told = f"after {_seconds(run)} it was still {_stage(run)}"
         return failed("pi hangs with these extensions", told, *wrong, *_said(run))
     if run.requests == 0:
-        return failed(_ended(run), *wrong, *_said(run))
+        return failed(_ended(run), *wrong, *_said(run, "conflict"))
     if deep.listed and _bridge(look, deep, run) is None:
         return failed("pi runs without the bridge", *_absent(look, deep))
     if wrong:
         return failed("not every extension was loaded", *wrong)
+    again = deep.run("again")
+    if again and again.requests == 0 and not _cut(deep, again):
+        return failed(
+            "pi starts once, and not a second time", _ended(again), *_said(again, "conflict")
+        )
     return passed(
         f"pi {deep.pi_version} loads it", f"{deep.pi}, node {deep.node_version}", *_place(deep)
     )
@@ -154,11 +159,18 @@ def _owned(look: Look, deep: DeepFact, run: DeepRun) -> Judgement:
     bridge = _bridge(look, deep, run)
     own = {bridge.path, bridge.target} if bridge else set(run.owners.values())
     others = sorted({path for path in run.owners.values() if path not in own})
+    doubled = len(run.tools) - len({name.rpartition("__")[2] for name in run.tools})
+    if doubled:
+        return warned(f"{doubled} palace tools are declared twice", *_told(run))
     told = f"{len(run.tools)} palace tools are declared, with their parameter names"
     if not others:
         return passed(told)
     count = sum(path in others for path in run.owners.values())
-    return warned(f"{count} palace tools come from another extension", *_few(others), *_said(run))
+    return warned(f"{count} palace tools come from another extension", *_few(others), *_told(run))
+
+
+def _told(run: DeepRun) -> list[str]:
+    return [line for line in _said(run, "mempalace bridge") if "mempalace bridge" in line]
 
 
 def _few(lines: list[str]) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from support.deep import Machine, carrying, told
 from support.pi import BRIDGE, HELPER
-from support.tools import pi_tool
+from support.tools import mcp_adapter, pi_tool
 
 pytestmark = pytest.mark.network
 
@@ -129,6 +130,20 @@ def test_tools_that_conflict_with_an_adapter(machine: Machine) -> None:
     assert "its tools conflict" in told(found["deep.loaded"])
     assert "zz-adapter.ts" in told(found["deep.loaded"])
     assert found["deep.tools"]["follows"] == "deep.loaded"
+
+
+def test_tools_that_the_real_adapter_registers_from_its_second_session_on(machine: Machine) -> None:
+    """It learns the tools in the first session, and then registers them while pi loads it."""
+    machine.bridge((CASES / "eager.ts").read_text())
+    (machine.agent / "npm").symlink_to(mcp_adapter())
+    settings = {"packages": ["npm:pi-mcp-adapter"]}
+    (machine.agent / "settings.json").write_text(json.dumps(settings))
+    server = {"url": machine.url, "lifecycle": "eager", "directTools": True}
+    (machine.agent / "mcp.json").write_text(json.dumps({"mcpServers": {"mempalace": server}}))
+    found = machine.deep()
+    assert found["deep.loaded"]["verdict"] == "fail"
+    assert found["deep.loaded"]["message"] == "pi starts once, and not a second time"
+    assert "its tools conflict" in told(found["deep.loaded"])
 
 
 def test_the_shipped_bridge_bears_an_adapter_and_says_so(machine: Machine) -> None:
