@@ -295,8 +295,9 @@ class EndpointFact(Fact):
         writer: what ``/statusz`` says of writing: ``read_only``, ``peer_writer_read_only`` and
             the like.
         stale: whether it runs other libraries than are installed (``library_versions.stale``);
-            None when it does not tell.
-        stale_packages: those it names, itself among them, each with both versions.
+            None when it does not tell, or could not compare them all.
+        stale_packages: those it names, itself among them: each with both versions, or why it could
+            not be compared.
     """
 
     url: str

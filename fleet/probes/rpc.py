@@ -189,6 +189,11 @@ def _stale(libraries: Json) -> tuple[bool | None, tuple[str, ...]]:
         for each in (packages if isinstance(packages, list) else [])[:_PACKAGES]
         if isinstance(each, Mapping)
     ]
+    unread = libraries.get("unreadable")
+    if libraries["stale"] is False and isinstance(unread, Mapping) and unread:
+        # What it could not compare, it does not count.
+        why = {str(name)[:_VERSION]: _word(unread, name) for name in list(unread)[:_PACKAGES]}
+        return None, tuple(f"{name}: not compared: {reason}" for name, reason in why.items())
     return libraries["stale"] is True, tuple(told)
 
 

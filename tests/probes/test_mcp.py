@@ -77,6 +77,17 @@ def test_what_it_runs_and_what_is_installed() -> None:
     assert ask(palace_rules())[0].stale is None
 
 
+def test_what_it_could_not_compare_is_not_counted_as_equal() -> None:
+    unread = {"chromadb": "no baseline: not resolved when this server started"}
+    libraries = {"stale": False, "packages": [], "unreadable": unread}
+    fact = with_status({**STATUS, "library_versions": libraries})
+    assert fact.stale is None
+    assert fact.stale_packages[0].startswith("chromadb: not compared: no baseline")
+    assert with_status({**STATUS, "library_versions": {**libraries, "unreadable": {}}}).stale is (
+        False
+    )
+
+
 @pytest.mark.parametrize(
     "libraries",
     [None, [], {}, {"stale": "no"}, {"stale": 0, "packages": []}],

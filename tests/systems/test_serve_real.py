@@ -1,6 +1,11 @@
 """The serve gates over a real palace behind a real proxy: what holds, and what a fault changes."""
 
+import fcntl
+import hashlib
 import json
+import os
+import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -61,8 +66,10 @@ class Vault:
 
 
 @contextmanager
-def vault(folder: Path, version: str = "3.11", **more: str) -> Iterator[Vault]:
-    program = mempalace_tool(version) / "mempalace"
+def vault(
+    folder: Path, version: str = "3.11", program: Path | None = None, **more: str
+) -> Iterator[Vault]:
+    program = program or mempalace_tool(version) / "mempalace"
     home = folder / "home"
     home.mkdir()
     with serving(program, home, folder / "log", token=Secret(TOKEN), more=more) as palace:
@@ -71,8 +78,8 @@ def vault(folder: Path, version: str = "3.11", **more: str) -> Iterator[Vault]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
-    named = {"MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS": "localhost"}
-    with vault(tmp_path_factory.mktemp("vault"), **named) as made:
+    folder = tmp_path_factory.mktemp("vault")
+    with vault(folder, MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS="localhost") as made:
         yield made
 
 
@@ -220,3 +227,55 @@ def test_a_server_that_ends_after_idle_hours(tmp_path: Path) -> None:
         found = idle.audit(idle.palace.url)
     assert found["stays"]["verdict"] == "warn"
     assert "8 idle hours" in found["stays"]["evidence"][0]
+
+
+def environment_of_its_own(folder: Path) -> tuple[Path, Path]:
+    """Make an environment whose record of chromadb can be changed without harm to the shared one.
+
+    Returns its `mempalace` program, and the file that names chromadb's version.
+    """
+    shared = mempalace_tool().parent
+    (packages,) = shared.glob("lib/python3*/site-packages")
+    own = folder / packages.relative_to(shared)
+    own.mkdir(parents=True)
+    for entry in packages.iterdir():
+        if entry.name.startswith("chromadb-"):
+            shutil.copytree(entry, own / entry.name)
+        else:
+            (own / entry.name).symlink_to(entry)
+    (folder / "bin").mkdir()
+    python = folder / "bin" / "python3"
+    python.symlink_to((shared / "bin" / "python3").resolve())
+    shutil.copy(shared / "pyvenv.cfg", folder)
+    program = folder / "bin" / "mempalace"
+    _, _, script = (shared / "bin" / "mempalace").read_text().partition("\n")
+    program.write_text(f"#!{python}\n{script}")
+    program.chmod(0o755)
+    (record,) = own.glob("chromadb-*.dist-info/METADATA")
+    return program, record
+
+
+def test_libraries_that_are_replaced_under_a_running_server(tmp_path: Path) -> None:
+    program, record = environment_of_its_own(tmp_path / "environment")
+    with vault(tmp_path, program=program) as under:
+        before = under.audit(under.palace.url)["stale"]
+        record.write_text(re.sub(r"(?m)^Version: .*$", "Version: 99.0", record.read_text()))
+        after = under.audit(under.palace.url)["stale"]
+    assert before["verdict"] == "pass", before
+    assert after["verdict"] == "fail", after
+    assert re.fullmatch(r"chromadb: \S+ is running, 99.0 is installed", after["evidence"][0])
+
+
+def test_a_lock_that_another_process_holds(tmp_path: Path) -> None:
+    with vault(tmp_path, "3.6") as old:  # it takes the lock with its first write only
+        key = hashlib.sha256(str(old.palace.path).encode()).hexdigest()[:16]
+        lock = old.palace.home / ".mempalace" / "locks" / f"mine_palace_{key}.lock"
+        lock.parent.mkdir(parents=True)
+        lock.write_bytes(b"\0 1 mempalace mine")
+        free = old.audit(old.palace.url)["writer"]
+        with lock.open("r+b") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken = old.audit(old.palace.url)["writer"]
+    assert free["verdict"] == "pass"
+    assert taken["verdict"] == "fail"
+    assert taken["message"] == f"the lock is held by process {os.getpid()}, which is no server"

@@ -240,6 +240,11 @@ def test_it_runs_other_libraries_than_are_installed() -> None:
 def test_a_server_that_does_not_tell() -> None:
     assert stale(stale=None, version="3.6.0").verdict is Verdict.NOT_APPLICABLE
     assert stale(stale=None).verdict is NOT_CHECKED
+    partly = stale(stale=None, stale_packages=("chromadb: not compared: no baseline",))
+    assert (partly.verdict, partly.evidence) == (
+        NOT_CHECKED,
+        ("chromadb: not compared: no baseline",),
+    )
     assert stale(stale=None, version="dev").verdict is NOT_CHECKED
 
 

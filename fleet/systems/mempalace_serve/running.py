@@ -251,6 +251,8 @@ def stale(look: Look) -> Judgement:
     if fact.stale is False:
         return passed(f"runs what is installed: {fact.version}", found.place)
     version = _version(found)
+    if fact.stale_packages:
+        return not_checked("it could not compare all of its libraries", *fact.stale_packages)
     if version is not None and version < _TELLS_STALE:
         return not_applicable(f"{version} does not tell: {_TELLS_STALE} and later do", found.place)
     return not_checked("it does not tell whether its libraries are stale", found.place)
