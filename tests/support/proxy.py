@@ -113,12 +113,12 @@ def proxied(
         process.wait(10)
 
 
-def wait_for(port: int, seconds: float = 30) -> None:
-    """Wait until something takes connections on a port of loopback."""
+def wait_for(port: int, seconds: float = 30, address: str = LOOPBACK) -> None:
+    """Wait until something takes connections on a port."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
-            socket.create_connection((LOOPBACK, port), 1).close()
+            socket.create_connection((address, port), 1).close()
         except OSError:
             time.sleep(0.05)
         else:

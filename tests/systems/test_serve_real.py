@@ -180,11 +180,11 @@ def test_each_failure_on_the_way_has_its_name_and_remedy(
 
 
 @contextmanager
-def another_writer(palace: Path, home: Path) -> Iterator[None]:
-    """Serve a palace a second time, by a user with another home."""
+def another_server(palace: Path, home: Path, address: str = "127.0.0.1") -> Iterator[int]:
+    """Serve a palace as a user with another home, on an address of its own; yields the port."""
     home.mkdir()
-    port = free_port()
-    told = ["--port", str(port), "--palace", str(palace)]
+    port = free_port(address)
+    told = ["--host", address, "--port", str(port), "--palace", str(palace)]
     process = subprocess.Popen(
         [str(mempalace_tool() / "mempalace"), "serve", *told],
         env={"HOME": str(home), "MEMPALACE_MCP_HTTP_TOKEN": TOKEN, "PATH": "/usr/bin:/bin"},
@@ -192,15 +192,36 @@ def another_writer(palace: Path, home: Path) -> Iterator[None]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(port)
-        yield
+        wait_for(port, address=address)
+        yield port
     finally:
         process.terminate()
         process.wait(10)
 
 
+def test_off_loopback_the_host_is_not_pinned(served: Vault, tmp_path: Path) -> None:
+    address, home = "127.0.0.2", tmp_path / "home"  # no loopback in the server's own eyes
+    palace = tmp_path / "palace"
+    palace.mkdir()
+    with another_server(palace, home, address) as port:
+        url = f"http://{address}:{port}/mcp"
+        found = served.audit(
+            url,
+            direct_url=url,
+            bind=address,
+            port=port,
+            palace_path=str(palace),
+            serve_home=str(home),
+        )
+    for gate in ("bind", "auth", "origin", "palace", "routes", "writer"):
+        assert found[gate]["verdict"] == "pass", found[gate]
+    evidence = found["origin"]["evidence"]
+    assert f"{url}, asked from the target: a foreign Origin: want 403, got 403" in evidence
+    assert f"{url}, asked from the target: a foreign Host: want no 403, got 200" in evidence
+
+
 def test_a_second_home_has_a_second_lock(served: Vault, tmp_path: Path) -> None:
-    with another_writer(served.palace.path, tmp_path / "other"):
+    with another_server(served.palace.path, tmp_path / "other"):
         writer = served.audit(served.palace.url)["writer"]
     assert writer["verdict"] == "fail"
     assert "their homes differ" in writer["message"]
