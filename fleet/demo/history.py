@@ -21,8 +21,8 @@ COMMITS = (
     ("2026-08-11", "Explain the set-up", None),
     ("2026-08-12", "Feed the palace when a session ends", "2026-08-12.ts"),
     ("2026-08-18", "Explain the wing", None),
-    ("2026-08-25", "Stamp the device, reach a shared palace, heal", "2026-08-25.ts"),
-    ("2026-08-26", "Deliver the mail of other machines", ""),
+    ("2026-08-25", "Stamp the device, reach a shared palace", "2026-08-25.ts"),
+    ("2026-08-26", "Heal, and deliver the mail of other machines", ""),
 )
 
 
