@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.deep import Machine, carrying, told
+from support.deep import Finding, Machine, carrying, told
 from support.pi import BRIDGE, HELPER
 from support.tools import mcp_adapter, pi_tool
 
@@ -52,25 +52,38 @@ def test_a_marker_that_says_yes_where_behaviour_says_no(machine: Machine) -> Non
     )
 
 
-def test_a_handler_of_a_misspelt_event(machine: Machine) -> None:
+@pytest.fixture(scope="module")
+def thrice(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finding]:
+    """A machine with three faults at once: no gate may tell another's."""
+    machine = Machine.healthy(tmp_path_factory.mktemp("thrice"), pi_tool())
     machine.bridge(changed('pi.on("agent_settled"', 'pi.on("agent_setled"'))
-    found = machine.deep()
-    assert found["deep.events"]["verdict"] == "fail"
-    assert "never fires agent_setled; is agent_settled meant?" in told(found["deep.events"])
-    assert {g for g, f in found.items() if g.startswith("deep.") and f["verdict"] == "fail"} == {
-        "deep.events"
-    }
-
-
-def test_stamp_code_with_one_gate_unset(machine: Machine) -> None:
     del machine.exports["MEMPALACE_PI_DEVICE"]
-    found = machine.deep()
-    assert found["bridge.stamp"]["verdict"] == "pass"
-    assert found["bridge.identity"]["verdict"] == "fail"
-    assert found["deep.stamp"]["verdict"] == "fail"
-    assert "MEMPALACE_PI_DEVICE is not set" in told(found["deep.stamp"])
-    assert "a drawer was written by nobody" in told(found["deep.stamp"])
-    assert found["deep.feed"]["verdict"] == "pass"
+    (machine.bin / HELPER.name).unlink()
+    return machine.deep()
+
+
+def test_a_handler_of_a_misspelt_event(thrice: dict[str, Finding]) -> None:
+    assert thrice["deep.events"]["verdict"] == "fail"
+    assert "never fires agent_setled; is agent_settled meant?" in told(thrice["deep.events"])
+    assert thrice["bridge.events"]["verdict"] == "pass"
+
+
+def test_stamp_code_with_one_gate_unset(thrice: dict[str, Finding]) -> None:
+    assert thrice["bridge.stamp"]["verdict"] == "pass"
+    assert thrice["bridge.identity"]["verdict"] == "fail"
+    assert thrice["deep.stamp"]["verdict"] == "fail"
+    assert "MEMPALACE_PI_DEVICE is not set" in told(thrice["deep.stamp"])
+    assert "a drawer was written by nobody" in told(thrice["deep.stamp"])
+
+
+def test_a_feed_helper_that_is_missing(thrice: dict[str, Finding]) -> None:
+    assert thrice["deep.feed"]["verdict"] == "fail"
+    assert "mempalace-pi-session is not on the PATH" in told(thrice["deep.feed"])
+
+
+def test_what_three_faults_leave_alone(thrice: dict[str, Finding]) -> None:
+    for gate in ("deep.loaded", "deep.tools", "deep.wakeup", "deep.closed"):
+        assert thrice[gate]["verdict"] == "pass", thrice[gate]
 
 
 def test_a_device_without_a_shared_palace(machine: Machine) -> None:
@@ -83,43 +96,38 @@ def test_a_device_without_a_shared_palace(machine: Machine) -> None:
     assert found["deep.tools"]["verdict"] == "pass"
 
 
-def test_a_feed_helper_that_is_missing(machine: Machine) -> None:
-    (machine.bin / HELPER.name).unlink()
-    found = machine.deep()
-    assert found["deep.feed"]["verdict"] == "fail"
-    assert "mempalace-pi-session is not on the PATH" in told(found["deep.feed"])
-    assert found["deep.stamp"]["verdict"] == "pass"
-
-
-def test_a_wake_up_that_carries_an_error(machine: Machine) -> None:
+@pytest.fixture(scope="module")
+def older(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finding]:
+    """An older bridge, which asks for its wake-up in a way that no palace knows."""
     eager = (CASES / "eager.ts").read_text()
     call = '{ name: "mempalace_status", arguments: {} }'
     assert call in eager
+    machine = Machine.healthy(tmp_path_factory.mktemp("older"), pi_tool())
     machine.bridge(eager.replace(call, '{ name: "mempalace_stats", arguments: {} }'))
-    found = machine.deep()
-    assert found["deep.wakeup"]["verdict"] == "fail"
-    assert found["deep.wakeup"]["message"] == "the wake-up carries an error"
-    assert "Unknown tool: mempalace_stats" in told(found["deep.wakeup"])
-    assert found["deep.tools"]["verdict"] == "pass"
+    return machine.deep()
 
 
-def test_an_older_bridge_is_told_by_what_it_cannot_do(machine: Machine) -> None:
-    machine.bridge((CASES / "eager.ts").read_text())
-    found = machine.deep()
-    verdicts = {gate: found[gate]["verdict"] for gate in found if gate.startswith("deep.")}
+def test_a_wake_up_that_carries_an_error(older: dict[str, Finding]) -> None:
+    assert older["deep.wakeup"]["verdict"] == "fail"
+    assert older["deep.wakeup"]["message"] == "the wake-up carries an error"
+    assert "Unknown tool: mempalace_stats" in told(older["deep.wakeup"])
+
+
+def test_an_older_bridge_is_told_by_what_it_cannot_do(older: dict[str, Finding]) -> None:
+    verdicts = {gate: older[gate]["verdict"] for gate in older if gate.startswith("deep.")}
     assert verdicts == {
         "deep.loaded": "pass",
         "deep.tools": "pass",
         "deep.events": "fail",
-        "deep.wakeup": "pass",
+        "deep.wakeup": "fail",
         "deep.feed": "fail",
         "deep.stamp": "fail",
         "deep.mailbox": "fail",
         "deep.closed": "fail",
     }
-    assert "its code says" not in told(found["deep.stamp"])
-    assert "a palace that is not there: pi ended with status 1" in told(found["deep.closed"])
-    assert "a palace that never answers: pi hung" in told(found["deep.closed"])
+    assert "its code says" not in told(older["deep.stamp"])
+    assert "a palace that is not there: pi ended with status 1" in told(older["deep.closed"])
+    assert "a palace that never answers: pi hung" in told(older["deep.closed"])
 
 
 def test_tools_that_conflict_with_an_adapter(machine: Machine) -> None:
