@@ -222,8 +222,8 @@ def test_07_a_container_with_an_old_token_must_be_recreated(fleet: Fleet) -> Non
     url = f"http://{docker0()}:{fleet.port}/mcp"
     devbox(fleet.engine, url, "tok-EXAMPLE-old")
     failing = fleet.failing("devbox")
-    assert list(failing) == ["env.loaded"]
-    assert "MEMPALACE_REMOTE_TOKEN is not the declared value" in failing["env.loaded"]
+    assert list(failing) == ["env.container"]
+    assert "MEMPALACE_REMOTE_TOKEN is not the declared value" in failing["env.container"]
     devbox(fleet.engine, url, TOKEN)
     assert fleet.failing("devbox") == {}
 

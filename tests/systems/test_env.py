@@ -127,21 +127,6 @@ def test_what_the_file_has_wrong_is_told_by_the_file_only() -> None:
     assert found["env.loaded"].verdict is Verdict.FAIL
 
 
-def test_a_container_with_an_old_value_must_be_recreated() -> None:
-    old = {**EXPORTS, "MEMPALACE_REMOTE_TOKEN": Secret("tok-EXAMPLE-old")}
-    base = here()
-    where = Target(
-        "devbox",
-        target("env", address="container:devbox").address,
-        base.systems,
-        variables=base.variables,
-        launches=("container",),
-    )
-    gate = judged(World().launch("container", old), where)["env.loaded"]
-    assert gate.verdict is Verdict.FAIL
-    assert gate.remedy == "recreate the container; a restart does not reload its environment"
-
-
 @pytest.mark.parametrize(
     ("url", "told"),
     [

@@ -4,7 +4,8 @@ import ipaddress
 from urllib.parse import SplitResult, urlsplit
 
 from fleet.facts.dotenv import Dialect, Reading, interpret
-from fleet.facts.model import LaunchFact, PathFact
+from fleet.facts.model import ContainerFact, LaunchFact, PathFact
+from fleet.facts.request import CONTAINER
 from fleet.inventory.model import Kind, SecretRef, Value
 from fleet.verifier.exports import Difference, compare
 from fleet.verifier.launches import Unseen, over_launches, text, unseen_launch, value
@@ -116,7 +117,7 @@ def loaded(look: Look) -> Judgement:
     if judgement.verdict is not Verdict.FAIL:
         return judgement
     if look.target.kind is Kind.CONTAINER:
-        return _for_container(judgement, look)
+        return follows_from("env.container") if _told_by_creation(look) else judgement
     return follows_from("env.file") if _told_by_file(look) else judgement
 
 
@@ -157,16 +158,59 @@ def _told_by_file(look: Look) -> bool:
     return bool(wrong) and wrong <= in_file
 
 
-def _for_container(judgement: Judgement, look: Look) -> Judgement:
-    """Say what a container needs: its environment is frozen when it is created."""
-    container = look.facts.container
-    created = f" on {container.created}" if container and container.created else ""
-    return failed(
-        judgement.message,
-        *judgement.evidence,
-        f"the container was created before the change{created}",
-        remedy="recreate the container; a restart does not reload its environment",
+def container(look: Look) -> Judgement:
+    """What a container was created with has every declared variable; no file is asked."""
+    exports = look.resolved.exports
+    if not exports:
+        return not_applicable("no variable is declared to be exported")
+    fact = look.facts.container
+    if fact is None:
+        return not_checked("what the container was created with could not be seen")
+    differences = _created_with(look, fact)
+    wrong = [str(d) for d in differences if not d.unseen]
+    created = f"it was created on {fact.created}, before the change" if fact.created else ""
+    if wrong and _launches_set_it(look):
+        return not_applicable("the ways of launching pi there set their environment themselves")
+    if wrong:
+        told = [created] if created else []
+        return failed("created without the declared environment", *wrong, *told)
+    unseen = [str(d) for d in differences]
+    if unseen:
+        return not_checked(f"not every value could be compared: {unseen[0]}", *unseen)
+    return passed(f"created with all {len(exports)} declared variables")
+
+
+def _created_with(look: Look, fact: ContainerFact) -> list[Difference]:
+    found: list[Difference] = []
+    for name, declared in look.resolved.exports.items():
+        held = fact.variables.get(name)
+        if held is None:  # saved facts may be older than the inventory
+            what = "was not asked for when these facts were taken"
+            found.append(Difference(name, what, unseen=True))
+            continue
+        difference = compare(look, name, declared, held)
+        found += [difference] if difference else []
+    return found
+
+
+def _launches_set_it(look: Look) -> bool:
+    """Whether shells are declared that export everything, whatever the container was given."""
+    launches = look.launches()
+    return bool(launches) and all(
+        one.launch != CONTAINER and one.state == "ok" and not _exported_otherwise(look, one)
+        for one in launches
     )
+
+
+def _told_by_creation(look: Look) -> bool:
+    """Whether what it was created with explains all that each launch has wrong."""
+    fact = look.facts.container
+    if fact is None:
+        return False
+    created = {d.name for d in _created_with(look, fact) if not d.unseen}
+    seen = [launch for launch in look.launches() if launch.state == "ok"]
+    wrong = {d.name for launch in seen for d in _exported_otherwise(look, launch) if not d.unseen}
+    return bool(wrong) and wrong <= created
 
 
 def url(look: Look) -> Judgement:
