@@ -22,6 +22,7 @@ pytestmark = pytest.mark.network
 
 CASES = Path(__file__).parents[2] / "cases" / "deep"
 SECRET = "sk-EXAMPLE-0123456789abcdefghij"
+WRITTEN = "hidden-EXAMPLE-in-the-settings"
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_no_secret_leaves_no_file_stays_and_saved_facts_judge_alike(
     (machine.extensions / "noisy.ts").symlink_to(CASES / "noisy.ts")
     machine.exports["SOME_API_KEY"] = SECRET
     (machine.agent / "auth.json").write_text(json.dumps({"anthropic": CANARY}))
-    (machine.agent / "settings.json").write_text(json.dumps({"theme": "dark", "apiKey": SECRET}))
+    (machine.agent / "settings.json").write_text(json.dumps({"theme": "dark", "apiKey": WRITTEN}))
     server = {"url": "https://mempalace.example.net", "headers": {"Authorization": CANARY}}
     (machine.agent / "mcp.json").write_text(json.dumps({"mcpServers": {"mempalace": server}}))
     machine.inventory()
@@ -68,6 +69,7 @@ def test_no_secret_leaves_no_file_stays_and_saved_facts_judge_alike(
     assert "noisy: " in text
     assert CANARY not in text
     assert SECRET not in text
+    assert WRITTEN not in text
     assert snapshot(machine.home) == before
     assert list(scratch.iterdir()) == []
     assert carrying(str(tmp_path)) == []
