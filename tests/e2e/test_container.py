@@ -184,8 +184,8 @@ def test_both_ways_give_the_same_facts(running: dict[bool, str]) -> None:
     with_shell, without = (ask(running[shell], *questions).paths for shell in (True, False))
     for question in questions:
         path = question.path
-        # A folder's size and an inode are the file system's own affair: no archive tells them.
-        told: dict[str, object] = {"inode": None}
+        # A folder's size, an inode and what may be written: no archive tells them.
+        told: dict[str, object] = {"inode": None, "writable": None}
         if with_shell[path].kind == "directory":
             told["size"] = 0
         assert with_shell[path].model_copy(update=told) == without[path]
