@@ -97,8 +97,7 @@ _started() { # pid -> _r: seconds since 1970, empty when it cannot be told
   _r=$((_boot + ${20} / _tick))
 }
 
-_proc_environ() { # key, pid
-  _env=$(_split 2>/dev/null <"/proc/$2/environ") || return 0
+_proc_environ() { # key; from _env
   _env=$_NL$_env$_NL
   for _x in $_pnames $_snames; do
     case $_env in
@@ -138,6 +137,12 @@ _proc() { # key, pid: a candidate, from /proc
   _found=$((_found + 1))
   [ $_found -le 200 ] || return 0
   _status "$2" || return 0
+  _known=1
+  if ! _env=$(_split 2>/dev/null <"/proc/$2/environ"); then
+    _known=0
+    _q=$(_split 2>/dev/null <"/proc/$2/cmdline")
+    [ -n "$_q" ] || return 0 # it ended meanwhile: nothing runs there that could be asked about
+  fi
   _user_name "$_ui"
   _enc "$_r"
   _a=$_r
@@ -151,7 +156,7 @@ _proc() { # key, pid: a candidate, from /proc
   _opt "$_parent"
   _out kin "$1.$2" "$_r" "=$_inner"
   _flag_values "$1.$2"
-  _proc_environ "$1.$2" "$2"
+  [ $_known = 0 ] || _proc_environ "$1.$2"
 }
 
 _ps() { # key: all processes as ps tells them; their environments cannot be seen
