@@ -38,6 +38,8 @@ def token(look: Look) -> Judgement:
     if not (seen or processes(look) or containers(look)):
         return not_checked("neither the server nor a file with its token was seen")
     told = [f"{f.path} is {f.mode:04o}" for f in seen if f.mode is not None]
+    if not (processes(look) or containers(look)):
+        return not_checked("no running server was seen, so its argument list was not", *told)
     return passed("only its owner can read the token", *told, *_minted(look))
 
 
