@@ -342,13 +342,14 @@ def test_12_a_palace_recreated_with_another_token_shuts_its_clients_out(fleet: F
     try:
         failing = fleet.failing("vault")
         client = fleet.failing("alpha")
+        _, told = fleet.audit("alpha")
     finally:
         env.write_text(before)
         os.utime(env, ns=(status.st_atime_ns, status.st_mtime_ns))
         code, output = fleet.run("apply", "--limit", "vault", "--yes", "--adopt")
     assert list(failing) == ["serve.auth"], failing
     assert list(client) == ["flip.path"], client
-    assert "401" in client["flip.path"]
+    assert "401" in told["alpha"]["flip.symptom"]["message"]
     assert code == 0, output
     assert fleet.failing("vault") == {}
 

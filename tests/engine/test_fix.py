@@ -45,7 +45,7 @@ def test_what_a_person_has_to_do_is_told(homes: Homes) -> None:
     assert code == 2  # no palace runs
     hand = text.partition("By hand")[2].partition("to change")[0]
     assert "flip.path" in hand
-    assert "start the palace, or open its port" in hand
+    assert "start the server, and see that it listens" in hand
     assert "env.mode" not in hand
     assert (homes.home("one") / ENV).stat().st_mode & 0o777 == 0o600
 

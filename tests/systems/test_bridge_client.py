@@ -1,10 +1,9 @@
 """What the bridge finds when pi starts it."""
 
 import pytest
-from support.facts import BRIDGE, HOME, World, findings, target
+from support.facts import BRIDGE, World, findings, target
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
-from fleet.verifier.model import Finding, Verdict
+from fleet.verifier.model import Verdict
 
 LINK = "~/.pi/agent/extensions/mempalace.ts"
 URL = "https://palace.example.net/mcp"
@@ -108,55 +107,3 @@ def test_pi_must_be_new_enough_to_fire_what_is_waited_for(
 ) -> None:
     found = findings(target("mempalace-bridge"), world().launch(manifests={"pi": manifest}))
     assert found["bridge.events"].verdict is verdict
-
-
-def heard(palace: str | None, **answer: object) -> EndpointFact:
-    answers = {"status": Answer.model_validate(answer or {"status": 200})}
-    return EndpointFact(url=URL, place="target", answers=answers, palace=palace)
-
-
-def flip(endpoint: EndpointFact | None, *, url: str = URL, palace_path: str = "") -> Finding:
-    there = world().launch(variables={"MEMPALACE_REMOTE_URL": url} if url else {})
-    if endpoint:
-        there.heard(endpoint)
-    where = target("mempalace-bridge", palace_url=URL, palace_path=palace_path)
-    return findings(where, there)["flip.path"]
-
-
-def test_the_declared_palace_passes_and_another_does_not() -> None:
-    good = flip(heard("/data/palace"), palace_path="/data/palace")
-    assert good.verdict is Verdict.PASS
-    other = flip(heard("/data/other"), palace_path="/data/palace")
-    assert other.verdict is Verdict.FAIL
-
-
-def test_a_client_that_reaches_its_own_default_palace_is_half_flipped() -> None:
-    for path in (f"{HOME}/.mempalace/palace", f"{HOME}/.config/mempalace/palace"):
-        assert flip(heard(path)).verdict is Verdict.FAIL
-    assert flip(heard("/data/palace")).verdict is Verdict.PASS
-
-
-def test_a_launch_without_the_url_stays_local() -> None:
-    gate = flip(None, url="")
-    assert gate.verdict is Verdict.FAIL
-    assert "half flipped" in gate.message
-
-
-def test_why_there_is_no_answer_is_told() -> None:
-    gate = flip(heard(None, status=401, trouble=Trouble.HTTP, detail="unauthorized"))
-    assert gate.verdict is Verdict.FAIL
-    assert "401" in gate.evidence[0]
-    assert gate.remedy == "give the client and the palace the same token"
-    refused = flip(heard(None, trouble=Trouble.REFUSED, detail="connection refused"))
-    assert refused.remedy == "start the palace, or open its port to the client"
-
-
-def test_what_could_not_be_asked_is_not_checked() -> None:
-    unsupported = heard(None, trouble=Trouble.UNSUPPORTED, detail="no channel from here")
-    assert flip(unsupported).verdict is Verdict.NOT_CHECKED
-    assert flip(None).verdict is Verdict.NOT_CHECKED
-
-
-def test_a_solitary_palace_is_not_asked_about() -> None:
-    found = findings(target("mempalace-bridge"), world().launch())
-    assert found["flip.path"].verdict is Verdict.NOT_APPLICABLE

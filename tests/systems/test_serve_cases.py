@@ -14,8 +14,8 @@ from support.serve import Serving, process, silent, target
 from fleet.facts.model import EndpointFact, Trouble
 from fleet.probes.mcp import Further, ask_palace
 from fleet.secrets import Secret
-from fleet.systems.mempalace_serve.remedies import remedy_of
 from fleet.systems.mempalace_serve.routes import ROUTES
+from fleet.verifier.answers import remedy_of
 from fleet.verifier.model import Finding, Verdict
 
 FAIL, PASS, NOT_CHECKED = Verdict.FAIL, Verdict.PASS, Verdict.NOT_CHECKED

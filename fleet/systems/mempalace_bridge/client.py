@@ -1,18 +1,10 @@
-"""What the bridge finds when pi starts it: its environment, its helper, its pi, its palace."""
+"""What the bridge finds when pi starts it: its environment, its helper, its pi."""
 
 import json
-from dataclasses import dataclass, field
 
 from packaging.version import InvalidVersion, Version
 
-from fleet.facts.model import (
-    CommandFact,
-    EndpointFact,
-    LaunchFact,
-    PathFact,
-    State,
-    Trouble,
-)
+from fleet.facts.model import CommandFact, LaunchFact, PathFact, State
 from fleet.verifier.code import read_code
 from fleet.verifier.launches import Unseen, over_launches, text, unseen_launch, value
 from fleet.verifier.look import Look
@@ -25,10 +17,8 @@ from fleet.verifier.model import (
     not_checked,
     passed,
 )
-from fleet.verifier.palace import palace_is_local, same_path
 
 URL = "MEMPALACE_REMOTE_URL"
-TOKEN = "MEMPALACE_REMOTE_TOKEN"  # noqa: S105 - the variable's name
 DEVICE = "MEMPALACE_PI_DEVICE"
 SETTLED = Version("0.80.4")
 
@@ -183,97 +173,3 @@ def _pi_versions(look: Look, command: CommandFact | None) -> dict[str, str]:
 
 def _parsed(version: str) -> Version:
     return Version(version)
-
-
-def flip_path(look: Look) -> Judgement:
-    """What answers at the client's own URL is the remote palace, and not a local one."""
-    launches = [one for one in look.launches() if one.state == "ok"]
-    unseen = [unseen_launch(one) for one in look.launches() if one.state != "ok"]
-    remote = [one for one in launches if value(one, URL).set]
-    if not look.text("palace_url") and not remote and not unseen:
-        return not_applicable("a solitary palace: no remote one is declared")
-    if not launches or not (remote or look.text("palace_url")):
-        told = unseen[0] if unseen else "no way of launching pi could be asked"
-        return not_checked(f"the palace that pi has is not known: {told}", *unseen)
-    stay = [one.launch for one in launches if one not in remote]
-    if stay:
-        return failed(
-            "half flipped: pi stays on the local palace",
-            *(f"{launch} exports no {URL}" for launch in stay),
-        )
-    return _answered(look, remote, unseen)
-
-
-@dataclass(slots=True)
-class _Heard:
-    """What the clients' URLs brought, sorted by what it means."""
-
-    wrong: list[str] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)
-    good: list[str] = field(default_factory=list)
-    remedies: list[str] = field(default_factory=list)
-
-
-#: What to do about a palace that does not answer a client, by what keeps it from it.
-_REMEDIES = {
-    Trouble.RESOLVE: "make the palace's host name known on the client",
-    Trouble.REFUSED: "start the palace, or open its port to the client",
-    Trouble.UNREACHABLE: "find what on the way keeps the client from the palace",
-    Trouble.TIMEOUT: "find out why the palace does not answer in time; its log says more",
-    Trouble.RESET: "look at the palace's log: it closed the connection",
-    Trouble.TLS: "give the client the certificate authority (NODE_EXTRA_CA_CERTS)",
-    Trouble.REDIRECT: "use the URL that it redirects to: a redirect drops the token",
-    Trouble.NOT_MCP: "point the URL at the palace's MCP endpoint, with /mcp",
-    Trouble.SILENT: "let the proxy pass event streams on unbuffered",
-}
-_STATUSES = {
-    401: "give the client and the palace the same token",
-    403: "let the palace accept this Host (MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS)",
-    404: "point the URL at the palace's MCP endpoint, with /mcp and no slash after it",
-    421: "let the palace accept this Host with its port",
-}
-
-
-def _answered(look: Look, launches: list[LaunchFact], unseen: list[str]) -> Judgement:
-    heard = _Heard(unseen=unseen)
-    for url in dict.fromkeys(text(one, URL) for one in launches):
-        endpoints = [e for e in look.endpoints(url) if e.place == "target"]
-        if not endpoints:
-            heard.unseen.append(f"{url} was not asked from the target")
-        for endpoint in endpoints:
-            _sorted(look, endpoint, heard)
-    if heard.wrong:
-        remedy = heard.remedies[0] if heard.remedies else None
-        return failed("does not reach the shared palace", *heard.wrong, remedy=remedy)
-    if heard.unseen:
-        told = f"the palace could not be asked as the client asks: {heard.unseen[0]}"
-        return not_checked(told, *heard.unseen)
-    return passed("reaches the shared palace", *heard.good)
-
-
-def _sorted(look: Look, endpoint: EndpointFact, heard: _Heard) -> None:
-    answer = endpoint.answers.get("status") or endpoint.answers.get("initialize")
-    if answer is None or answer.trouble is Trouble.UNSUPPORTED:
-        heard.unseen.append(f"{endpoint.url}: {answer.detail if answer else 'not asked'}")
-    elif endpoint.palace is None:
-        told = answer.trouble.value if answer.trouble else "no palace path in its answer"
-        status = f" {answer.status}" if answer.status else ""
-        heard.wrong.append(f"{endpoint.url}: {told}{status} {answer.detail}".rstrip())
-        remedy = _STATUSES.get(answer.status or 0)
-        if answer.trouble and not remedy:
-            remedy = _REMEDIES.get(answer.trouble)
-        if remedy:
-            heard.remedies.append(remedy)
-    else:
-        _compare(look, endpoint.url, endpoint.palace, heard)
-
-
-def _compare(look: Look, url: str, palace: str, heard: _Heard) -> None:
-    home = look.facts.platform.home
-    declared = look.text("palace_path")
-    if declared and not same_path(palace, declared, home=home):
-        heard.wrong.append(f"{url} serves {palace}, declared is {declared}")
-    elif not declared and palace_is_local(palace, home):
-        heard.wrong.append(f"{url} serves {palace}, which is this machine's own default palace")
-    else:
-        heard.good.append(f"{url} serves {palace}")

@@ -5,7 +5,7 @@ import posixpath
 import re
 
 from fleet.facts.model import PathFact, State, git_blob
-from fleet.systems.mempalace_bridge.client import events, feed_on, feed_remote, flip_path, identity
+from fleet.systems.mempalace_bridge.client import events, feed_on, feed_remote, identity
 from fleet.systems.mempalace_bridge.deep import closed as deep_closed
 from fleet.systems.mempalace_bridge.deep import events as deep_events
 from fleet.systems.mempalace_bridge.deep import feed as deep_feed
@@ -15,6 +15,7 @@ from fleet.systems.mempalace_bridge.deep import stamp as deep_stamp
 from fleet.systems.mempalace_bridge.deep import tools as deep_tools
 from fleet.systems.mempalace_bridge.deep import wakeup as deep_wakeup
 from fleet.systems.mempalace_bridge.fallback import fallback
+from fleet.systems.mempalace_bridge.flip import flip_path, symptom
 from fleet.systems.mempalace_bridge.local import archive, no_local
 from fleet.systems.mempalace_bridge.notify import notify_path
 from fleet.systems.mempalace_bridge.seen import seen
@@ -56,6 +57,7 @@ __all__ = [
     "placed",
     "seen",
     "single",
+    "symptom",
     "sync",
     "whole",
 ]

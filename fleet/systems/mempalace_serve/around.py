@@ -11,21 +11,19 @@ from enum import Enum, auto
 
 from packaging.version import InvalidVersion, Version
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
-from fleet.systems.mempalace_serve.asked import (
+from fleet.facts.model import Answer, EndpointFact
+from fleet.systems.mempalace_serve.asked import cells, heard, is_direct, spoken, views
+from fleet.systems.mempalace_serve.routes import ROUTES, Route
+from fleet.systems.mempalace_serve.server import PINNED, listening_hosts
+from fleet.verifier.answers import (
     UNAUTHORIZED,
-    cells,
-    heard,
-    is_direct,
+    is_reached,
     line,
     placed,
     short,
-    spoken,
     told,
-    views,
+    was_sent,
 )
-from fleet.systems.mempalace_serve.routes import ROUTES, Route
-from fleet.systems.mempalace_serve.server import PINNED, listening_hosts
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, failed, follows_from, not_checked, passed, warned
 
@@ -47,13 +45,13 @@ def reach(look: Look) -> Judgement:
     if odd:
         return not_checked(f"reach_from knows target and controller, not {odd[0]!r}")
     facts = (found.fact, *found.others)
-    reached = {f.place for f in facts if _is_reached(f)}
+    reached = {f.place for f in facts if is_reached(f)}
     lines = [line(f) for f in facts]
     if declared:
         return _as_declared(look, facts, reached, declared)
     if not reached:
         return follows_from("serve.health")
-    lost = [f for f in facts if f.place not in reached and _was_sent(f)]
+    lost = [f for f in facts if f.place not in reached and was_sent(f)]
     if lost:
         return warned(
             f"answers from the {_listed(reached)}, not from the {_listed({f.place for f in lost})}",
@@ -74,7 +72,7 @@ def _as_declared(
         f"{'an answer' if f.place in reached else short(told(f))}"
         for f in facts
     ]
-    sent = {f.place for f in facts if _was_sent(f)}
+    sent = {f.place for f in facts if was_sent(f)}
     lost = {p for p in declared if p in sent and p not in reached}
     beside = reached - {*declared}
     if lost:
@@ -89,16 +87,6 @@ def _as_declared(
     if unseen:
         return not_checked(f"it could not be asked from the {_listed(unseen)}", *lines)
     return passed(f"answers from the {_listed(reached)}, as declared", *lines)
-
-
-def _is_reached(fact: EndpointFact) -> bool:
-    """Tell whether the endpoint itself answered: a wrong token is another gate's matter."""
-    answer = told(fact)
-    return answer.trouble is None or answer.status == UNAUTHORIZED
-
-
-def _was_sent(fact: EndpointFact) -> bool:
-    return told(fact).trouble is not Trouble.UNSUPPORTED
 
 
 def _listed(places: AbstractSet[str]) -> str:

@@ -11,12 +11,10 @@ from urllib.parse import urlsplit
 
 from fleet.facts.model import Answer, EndpointFact, Trouble
 from fleet.systems.mempalace_serve.server import LOOPBACK
+from fleet.verifier.answers import UNAUTHORIZED, line, placed, short, told
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, follows_from, not_checked
 from fleet.verifier.palace import without_credentials
-
-UNAUTHORIZED = 401
-_UNSENT = Answer(trouble=Trouble.UNSUPPORTED, detail="it was not asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,32 +84,6 @@ def is_direct(look: Look, fact: EndpointFact) -> bool:
         and parts.scheme == "http"
         and str(parts.port or 80) == look.text("port")
     )
-
-
-def told(fact: EndpointFact) -> Answer:
-    """Return how a palace answered as an MCP server."""
-    return fact.answers.get("initialize", _UNSENT)
-
-
-def placed(fact: EndpointFact) -> str:
-    """Return what was asked, and from where."""
-    return f"{fact.url}, asked from the {fact.place}"
-
-
-def line(fact: EndpointFact) -> str:
-    """Return what a palace answered, in one line."""
-    answer = told(fact)
-    what = f"{answer.trouble}: {answer.detail}" if answer.trouble else "answers"
-    return f"{placed(fact)}: {what}"
-
-
-def short(answer: Answer | None) -> str:
-    """Return one answer in a word or two."""
-    if answer is None:
-        return "not asked"
-    if answer.status:
-        return str(answer.status)
-    return f"{answer.trouble}: {answer.detail}" if answer.detail else str(answer.trouble)
 
 
 def cells(facts: Iterable[EndpointFact], wanted: Iterable[tuple[str, str, str]]) -> Iterator[str]:

@@ -11,20 +11,10 @@ from packaging.version import InvalidVersion, Version
 
 from fleet.facts.model import Answer, EndpointFact, Trouble
 from fleet.inventory.model import SecretRef
-from fleet.systems.mempalace_serve.asked import (
-    UNAUTHORIZED,
-    Heard,
-    cells,
-    heard,
-    line,
-    placed,
-    short,
-    spoken,
-    views,
-)
+from fleet.systems.mempalace_serve.asked import Heard, cells, heard, spoken, views
 from fleet.systems.mempalace_serve.bound import bind
-from fleet.systems.mempalace_serve.remedies import remedy_of
 from fleet.systems.mempalace_serve.server import COMPOSE_PALACE, HTTP_TOKEN, environment_of
+from fleet.verifier.answers import UNAUTHORIZED, line, placed, remedy_of, short
 from fleet.verifier.exports import compare
 from fleet.verifier.look import Look
 from fleet.verifier.model import (

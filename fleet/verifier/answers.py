@@ -1,14 +1,20 @@
-"""What to do about a palace that does not answer, by what keeps it from it."""
+"""What a palace's answers mean: who was reached, how it is told, and what to do about a failure.
 
-from fleet.facts.model import Answer, Trouble
+One table for everybody who asks a palace: its clients, its own machine, and the fleet as a whole.
+"""
 
+from fleet.facts.model import Answer, EndpointFact, Trouble
+
+UNAUTHORIZED = 401
+_UNSENT = Answer(trouble=Trouble.UNSUPPORTED, detail="it was not asked")
 _TROUBLES = {
     Trouble.RESOLVE: "make the host of palace_url known in the DNS, or in /etc/hosts there",
     Trouble.REFUSED: "start the server, and see that it listens on the port of palace_url",
     Trouble.UNREACHABLE: "open the way to the host of palace_url: route, firewall, VPN",
     Trouble.TIMEOUT: "see in the server's log what it waits for; raise the proxy's timeouts",
     Trouble.RESET: "see in the server's log why it closed the connection; http on a TLS port?",
-    Trouble.TLS: "declare the certificate authority as `palace_ca`, or renew the certificate",
+    Trouble.TLS: "declare the certificate authority (`palace_ca`, and `client_ca` for clients), "
+    "or renew the certificate",
     Trouble.REDIRECT: "declare the URL it redirects to: who follows it elsewhere drops the token",
     Trouble.NOT_MCP: "let palace_url lead to the palace's /mcp: something else answers there",
     Trouble.SILENT: "turn off buffering for the palace in the proxy (`proxy_buffering off`)",
@@ -34,3 +40,43 @@ def remedy_of(answer: Answer) -> str | None:
     if answer.trouble is Trouble.HTTP and status in _SERVER_ERRORS:
         return "see in the logs of proxy and server which of them failed; is the server up?"
     return _TROUBLES.get(answer.trouble) if answer.trouble else None
+
+
+def told(fact: EndpointFact) -> Answer:
+    """Return how a palace answered as an MCP server."""
+    return fact.answers.get("initialize", _UNSENT)
+
+
+def is_reached(fact: EndpointFact) -> bool:
+    """Tell whether the endpoint itself answered: a wrong token is another gate's matter."""
+    answer = told(fact)
+    return answer.trouble is None or answer.status == UNAUTHORIZED
+
+
+def was_sent(fact: EndpointFact) -> bool:
+    """Tell whether anything could be sent from there."""
+    return told(fact).trouble is not Trouble.UNSUPPORTED
+
+
+def placed(fact: EndpointFact) -> str:
+    """Return what was asked, and from where."""
+    return f"{fact.url}, asked from the {fact.place}"
+
+
+def line(fact: EndpointFact) -> str:
+    """Return what a palace answered, in one line."""
+    return f"{placed(fact)}: {named(told(fact))}"
+
+
+def named(answer: Answer) -> str:
+    """Return what an answer was, by its name and what is known of it."""
+    return f"{answer.trouble}: {answer.detail}" if answer.trouble else "answers"
+
+
+def short(answer: Answer | None) -> str:
+    """Return one answer in a word or two."""
+    if answer is None:
+        return "not asked"
+    if answer.status:
+        return str(answer.status)
+    return f"{answer.trouble}: {answer.detail}" if answer.detail else str(answer.trouble)
