@@ -349,7 +349,7 @@ def test_12_a_palace_recreated_with_another_token_shuts_its_clients_out(fleet: F
         code, output = fleet.run("apply", "--limit", "vault", "--yes", "--adopt")
     assert list(failing) == ["serve.auth"], failing
     assert list(client) == ["flip.path"], client
-    assert "401" in told["alpha"]["flip.symptom"]["message"]
+    assert "401" in str(told["alpha"]["flip.symptom"]["message"])
     assert code == 0, output
     assert fleet.failing("vault") == {}
 

@@ -114,8 +114,8 @@ def _sort(look: Look, endpoint: EndpointFact, heard: _Heard) -> None:
         heard.remedy = heard.remedy or remedy_of(why)
     else:
         status = endpoint.answers.get("status")
-        why = named(status) if status and status.trouble else endpoint.trouble
-        heard.wrong.append(f"{endpoint.url} does not tell its palace: {why or 'no path in it'}")
+        error = named(status) if status and status.trouble else endpoint.trouble
+        heard.wrong.append(f"{endpoint.url} does not tell its palace: {error or 'no path in it'}")
 
 
 def _compare(look: Look, url: str, palace: str, heard: _Heard) -> None:
