@@ -20,6 +20,8 @@ from fleet.connectors.oci.documents import Configuration
 from fleet.connectors.oci.layers import LayeredTree
 from fleet.connectors.oci.store import FolderStore, archive, unopened
 from fleet.connectors.oci.streams import Budget
+from fleet.connectors.scan.configuration import baked_in
+from fleet.connectors.scan.scan import LayerScan
 from fleet.errors import TargetError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of, passwd_of, usual_home
 from fleet.facts.environment import env_value
@@ -169,7 +171,8 @@ class ImageConnector:
 
 
 def _layered(image: Image, request: Request, budget: Budget) -> _Opened:
-    tree = LayeredTree(image.layers, budget, _likely_names(request))
+    scan = LayerScan(request.scan, request.nonce, budget.deadline) if request.scan else None
+    tree = LayeredTree(image.layers, budget, _likely_names(request), scan)
     configuration = image.configuration
     fact = ImageFact(
         id=image.id,
@@ -178,6 +181,8 @@ def _layered(image: Image, request: Request, budget: Budget) -> _Opened:
         platform=str(configuration),
         labels=shown_labels(configuration.config.Labels),
         volumes=tuple(sorted(configuration.config.Volumes)),
+        baked=baked_in(image.raw, scan.rules) if scan else None,
+        scan=scan.fact() if scan else None,
     )
     return _Opened(tree, configuration, fact, tree.flaws)
 

@@ -14,6 +14,7 @@ from fleet.facts.base import Fact
 from fleet.facts.deep import DeepFact
 
 FORMAT: Literal["fleet.facts/1"] = "fleet.facts/1"
+MOST_FOUND = 200
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -228,8 +229,60 @@ class ContainerFact(Fact):
     image_now: str = ""
 
 
+class SecretFact(Fact):
+    """Where an image holds a secret, and never what it is.
+
+    Attributes:
+        place: ``env``, ``label build.args``, ``history 2``, ``cmd``; of a file its path.
+        key: the name it stands under, or the line; empty where neither can be told.
+        rule: what told that it is one.
+        layer: of a file, the layer that brings it, counted from 1, the oldest.
+        digest: of that layer.
+        gone: the later layer that deletes or replaces the file; None where it still shows.
+    """
+
+    place: str
+    key: str = ""
+    rule: str
+    layer: int | None = None
+    digest: str = ""
+    gone: int | None = None
+
+
+class ScanFact(Fact):
+    """What was looked at in an image's layers in search of secrets, and what was found.
+
+    Attributes:
+        layers: how many the image has.
+        unseen: by their number, layers that could not be looked into, with the reason.
+        files: how many regular files were met.
+        read: how many of them were read; ``bytes``: how much that was.
+        skipped: files that were to be read and were not, counted by the reason.
+        cut: why the search ended before all was read; empty where it did not.
+        secrets: how many secrets of the inventory were looked for.
+        found: in the order of layers, at most :data:`MOST_FOUND`; ``more`` counts the rest.
+    """
+
+    depth: Literal["likely", "all"]
+    layers: int = 0
+    unseen: dict[int, str] = Field(default_factory=dict)
+    files: int = 0
+    read: int = 0
+    bytes: int = 0
+    skipped: dict[str, int] = Field(default_factory=dict)
+    cut: str = ""
+    secrets: int = 0
+    found: tuple[SecretFact, ...] = ()
+    more: int = 0
+
+
 class ImageFact(Fact):
-    """What a container's or image's configuration says. Dates are shown, never judged."""
+    """What a container's or image's configuration says. Dates are shown, never judged.
+
+    Attributes:
+        baked: secrets in the configuration; None where nobody looked for them.
+        scan: secrets in the layers; None where nobody looked for them.
+    """
 
     id: str = ""
     user: str = ""
@@ -237,6 +290,8 @@ class ImageFact(Fact):
     platform: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
     volumes: tuple[str, ...] = ()
+    baked: tuple[SecretFact, ...] | None = None
+    scan: ScanFact | None = None
 
 
 class Platform(Fact):

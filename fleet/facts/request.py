@@ -119,6 +119,42 @@ class ContainerQuestion:
     secret: tuple[str, ...] = ()
 
 
+class Depth(StrEnum):
+    """How much of an image's layers is read in search of secrets."""
+
+    LIKELY = "likely"  # files that may be expected to hold credentials, told by their paths
+    ALL = "all"  # every regular file up to a size
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSecret:
+    """A secret of the inventory to look for, without its value.
+
+    Attributes:
+        name: the reference it comes from, as a report may show it.
+        length: of its value in UTF-8, in bytes.
+        digest: of its value, by :func:`fleet.secrets.keyed_digest` with the request's nonce.
+    """
+
+    name: str
+    length: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScanQuestion:
+    """Whether an image holds secrets: in its configuration, and in the files of its layers.
+
+    Attributes:
+        paths: files and folders of the target's own systems, which count as likely.
+        secrets: those of the inventory.
+    """
+
+    depth: Depth = Depth.LIKELY
+    paths: tuple[str, ...] = ()
+    secrets: tuple[KnownSecret, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """Everything that is asked of one target in one round trip.
@@ -130,6 +166,7 @@ class Request:
         interfaces: whether to tell the addresses of network interfaces.
         crontab: a word; how many lines of the user's crontab hold it is told. Empty: not asked.
         seconds: the longest any single launching shell, or an engine's client, may take.
+        scan: what to look for in an image; None: not asked. Other targets do not answer it.
     """
 
     nonce: str
@@ -142,3 +179,4 @@ class Request:
     crontab: str = ""
     known: frozenset[str] = frozenset()
     seconds: int = 10
+    scan: ScanQuestion | None = None

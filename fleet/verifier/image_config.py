@@ -43,7 +43,7 @@ _NO_VALUE = re.compile(
       | (?:file://|~|\.{1,2})?(?:/[\w.@-]{1,40}){2,}/?$""",
     re.VERBOSE | re.IGNORECASE,
 )
-_SHAPES = re.compile(
+SHAPES = re.compile(
     r"""\b(?:gh[pousr]_[A-Za-z0-9]{30,} | github_pat_\w{30,} | glpat-[\w-]{16,}
           | xox[abeprs]-[\w-]{10,} | npm_[A-Za-z0-9]{30,} | sk-[A-Za-z0-9_-]{20,}
           | AKIA[A-Z0-9]{16} | eyJ[\w-]{8,400}\.eyJ[\w-]{8,4000}\.[\w-]{8})
@@ -53,7 +53,8 @@ _SHAPES = re.compile(
     re.VERBOSE,
 )
 _MOST = 20_000
-_SHAPE = "a value that looks like a secret"
+SHAPE = "a value that looks like a secret"
+_LABEL = "label "
 
 
 def secrets_in_config(config: Mapping[str, object]) -> list[Baked]:
@@ -63,28 +64,48 @@ def secrets_in_config(config: Mapping[str, object]) -> list[Baked]:
         config: an image configuration as its JSON says it (``config`` and ``history``), or what an
             engine's inspect says (``Config``).
     """
-    inner = _mapping(config.get("config") or config.get("Config"))
     found: list[Baked] = []
-    for line in _texts(inner.get("Env")):
-        name, _, text = line.partition("=")
-        found += [Baked("env", key) for key in held_secrets(name, text)]
-    for name, value in list(_mapping(inner.get("Labels")).items())[:_MOST]:
-        found += [Baked(f"label {name}", key) for key in held_secrets(name, str(value))]
-    for place in ("Entrypoint", "Cmd"):
-        line = " ".join(_texts(inner.get(place)))
-        found += [Baked(place.lower(), key) for key in _keys([line])]
-    history = config.get("history")
-    for number, step in enumerate(history if isinstance(history, list) else [], start=1):
-        created = str(_mapping(step).get("created_by") or "")[:_MOST]
-        found += [Baked(f"history {number}", key) for key in _keys([created])]
+    for place, text in texts_in_config(config):
+        if place == "env":
+            name, _, value = text.partition("=")
+            found += [Baked(place, key) for key in held_secrets(name, value)]
+        elif place.startswith(_LABEL):
+            found += [Baked(place, key) for key in held_secrets(place[len(_LABEL) :], text)]
+        else:
+            found += [Baked(place, key) for key in _keys([text])]
     return list(dict.fromkeys(found))
+
+
+def texts_in_config(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield every text of a configuration that may hold a secret, with its place.
+
+    Args:
+        config: as :func:`secrets_in_config` takes it. The command that a legacy builder ran last
+            (``container_config``) counts as history.
+    """
+    inner = _mapping(config.get("config") or config.get("Config"))
+    for line in _texts(inner.get("Env")):
+        yield "env", line
+    for name, value in list(_mapping(inner.get("Labels")).items())[:_MOST]:
+        yield f"{_LABEL}{name}", str(value)[:_MOST]
+    for place in ("Entrypoint", "Cmd"):
+        yield place.lower(), " ".join(_texts(inner.get(place)))
+    yield "healthcheck", " ".join(_texts(_mapping(inner.get("Healthcheck")).get("Test")))
+    for line in _texts(inner.get("OnBuild")):
+        yield "onbuild", line
+    history = config.get("history")
+    steps = history if isinstance(history, list) else []
+    for number, step in enumerate(steps, start=1):
+        yield f"history {number}", str(_mapping(step).get("created_by") or "")[:_MOST]
+    last = _mapping(config.get("container_config") or config.get("ContainerConfig"))
+    yield "history", " ".join(_texts(last.get("Cmd")))
 
 
 def held_secrets(name: str, value: str) -> list[str]:
     """Return the keys of the secrets that a variable or a label holds, its own name for itself."""
-    if _is_secret(name, value):
+    if is_secret(name, value):
         return [name]
-    return [name if key == _SHAPE else key for key in _keys([value[:_MOST]])]
+    return [name if key == SHAPE else key for key in _keys([value[:_MOST]])]
 
 
 def shown_labels(labels: Mapping[str, str]) -> dict[str, str]:
@@ -100,14 +121,15 @@ def _keys(lines: Iterable[str]) -> Iterator[str]:
         told = False
         for pattern in (_ASSIGNED, _FLAG):
             for match in pattern.finditer(line):
-                if _is_secret(match["key"], match["value"]):
+                if is_secret(match["key"], match["value"]):
                     told = True
                     yield match["key"]
-        if not told and _SHAPES.search(line):
-            yield _SHAPE
+        if not told and SHAPES.search(line):
+            yield SHAPE
 
 
-def _is_secret(key: str, value: str) -> bool:
+def is_secret(key: str, value: str) -> bool:
+    """Tell whether a value that stands under a key is a secret, by the key's words."""
     text = value.strip("\"'").strip()
     if _NO_VALUE.match(text):
         return False

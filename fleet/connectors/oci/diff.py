@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from fleet.connectors.oci.streams import Damaged
 from fleet.connectors.oci.tar import node_of
+from fleet.connectors.scan.watch import Read, Watch
 from fleet.connectors.text import one_line
 from fleet.facts.tree import MAX_HOPS, Node
 
@@ -184,6 +185,30 @@ def merge(lower: Item, upper: Item) -> None:
                 pending.append((existing, item))
             else:
                 _adopt(below, name, item)
+
+
+def tell(watch: Watch, member: tarfile.TarInfo, size: int, read: Read) -> None:
+    """Tell a watch what a member says; one that means nothing is left out.
+
+    Args:
+        watch: is told.
+        member: of the layer that the watch was told of.
+        size: bytes of a file's content.
+        read: returns that content.
+    """
+    name = member.name.rstrip("/")
+    plain = name and not name.startswith("/") and "./" not in name and "//" not in name
+    path = f"/{name}" if plain else posixpath.normpath("/" + member.name.lstrip("/"))
+    folder_of, _, last = path.rpartition("/")
+    if f"/{WHITEOUT}" in path:
+        if f"/{WHITEOUT}" in folder_of or last == WHITEOUT:
+            return
+        if last == OPAQUE:
+            watch.whiteout(folder_of or "/", opaque=True)
+        else:
+            watch.whiteout(f"{folder_of}/{last[len(WHITEOUT) :]}")
+        return
+    watch.entry(path, node_of(member).kind, size, read)
 
 
 def _hide(below: Item, above: Item) -> None:

@@ -7,9 +7,10 @@ by one more pass over a compressed one, for all wanted files of that layer toget
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
-from fleet.connectors.oci.diff import Diff, Item, child_of, folder, merge
+from fleet.connectors.oci.diff import Diff, Item, child_of, folder, merge, tell
 from fleet.connectors.oci.streams import (
     Blob,
     Budget,
@@ -21,6 +22,7 @@ from fleet.connectors.oci.streams import (
     compression,
 )
 from fleet.connectors.oci.tar import members
+from fleet.connectors.scan.watch import Watch
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, TargetError
 from fleet.facts.request import TEXT_LIMIT
@@ -51,13 +53,20 @@ class LayeredTree:
         passes: how often a layer was read from its start.
     """
 
-    def __init__(self, layers: Sequence[Layer], budget: Budget, names: Collection[str]) -> None:
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        budget: Budget,
+        names: Collection[str],
+        watch: Watch | None = None,
+    ) -> None:
         """Read all layers.
 
         Args:
             layers: the lowest first.
             budget: bounds bytes and time, later fetches included.
             names: last components of files whose content is likely to be wanted.
+            watch: told of all that the layers hold, in the same pass.
 
         Raises:
             ProbeError: a layer is missing, cut, forged, no tar archive, or without end.
@@ -69,6 +78,7 @@ class LayeredTree:
         self._layers = tuple(layers)
         self._budget = budget
         self._names = frozenset(names)
+        self._watch = watch
         self._kinds: list[str] = []
         self._kept: dict[_Key, bytes] = {}
         self._kept_size = 0
@@ -129,6 +139,8 @@ class LayeredTree:
     def _scan(self, number: int, layer: Layer) -> Item:
         diff = Diff(number, layer.blob.name, self._root)
         self.passes += 1
+        if self._watch:
+            self._watch.layer(layer.diff_id or layer.blob.digest)
         try:
             with layer.blob.open() as stored:
                 kind = self._kind(stored, layer.blob)
@@ -158,6 +170,16 @@ class LayeredTree:
             item = diff.add(member)
             if item and self._likely(member.name, item):
                 self._keep(item, source)
+            if self._watch:
+                read = partial(self._passing, item, source)
+                tell(self._watch, member, item.node.size if item else 0, read)
+
+    def _passing(self, item: Item | None, source: Forward, limit: int) -> bytes:
+        """Return the content of the member that the source stands at."""
+        if item is None or item.node.size > limit:
+            raise Unreadable("", f"larger than {limit} bytes")
+        kept = self._kept.get(_Key(item.layer, item.offset))
+        return _content(item, source) if kept is None else kept
 
     def _likely(self, name: str, item: Item) -> bool:
         named = name.rpartition("/")[2] in self._names

@@ -1,0 +1,195 @@
+"""What tells a secret in a file's content. The value itself never leaves this module.
+
+Shapes of tokens and keys come from ``detect-secrets`` in the copy that is kept up with checkov; its
+plugins are asked for their patterns only, and ask nobody themselves. What stands under a telling
+name comes from :mod:`fleet.verifier.image_config`, so that a file and a configuration are judged
+alike. The inventory's own secrets are known by length and keyed digest.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import NamedTuple, Protocol, cast
+
+from fleet.facts.environment import digest_bytes
+from fleet.facts.request import KnownSecret
+from fleet.verifier.image_config import SHAPE, SHAPES, is_secret
+
+#: Module of a plugin, its class, and words of which one stands in every text that it can find
+#: something in (lower case): what makes looking through a text cheap.
+_PLUGINS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "artifactory": ("ArtifactoryDetector", ("akc", "artif", "jfrog", "buildkit")),
+    "aws": ("AWSKeyDetector", ("akia", "asia", "abia", "acca", "a3t", "aws")),
+    "azure_storage_key": ("AzureStorageKeyDetector", ("azure", "accountkey")),
+    "cloudant": ("CloudantDetector", ("cloudant",)),
+    "discord": ("DiscordBotTokenDetector", ("discord", "bot")),
+    "github_token": ("GitHubTokenDetector", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
+    "ibm_cloud_iam": ("IbmCloudIamDetector", ("ibm",)),
+    "mailchimp": ("MailchimpDetector", ("-us",)),
+    "npm": ("NpmDetector", ("npm", "_authtoken")),
+    "sendgrid": ("SendGridDetector", ("sg.",)),
+    "slack": ("SlackDetector", ("xox", "hooks.slack.com")),
+    "softlayer": ("SoftlayerDetector", ("softlayer",)),
+    "square_oauth": ("SquareOAuthDetector", ("sq0csp-",)),
+    "stripe": ("StripeDetector", ("k_live_",)),
+    "twilio": ("TwilioKeyDetector", ("twilio",)),
+}
+_LONGEST_LINE = 1024
+_OVERLAP = 200
+_SHORTEST = 6
+_MOST_IN_FILE = 20
+_EDGE = rb"\s\"'=:,;@/?&<>()\[\]{}|`\\"
+_PRIVATE = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,9} ){0,3}PRIVATE KEY|^\(\d+:(?:protected-)?private-key"
+)
+_ASSIGNED = re.compile(
+    r"""(?<![\w$.-])["']?(?P<key>[A-Za-z_][\w.-]{0,127})["']?[ \t]{0,8}[:=][ \t]{0,8}
+        (?P<value>"(?:[^"\\\n]|\\.){0,1024}"|'[^'\n]{0,1024}'|[^\s"';&|,{}\[\]]{0,1024})""",
+    re.VERBOSE,
+)
+_LOGIN = re.compile(r"^(?:.*\s)?password\s+(?P<value>\S+)", re.MULTILINE)
+#: Names that tell nothing elsewhere, by the files in which they hold credentials.
+_TELLING = {
+    "auth.json": frozenset({"key", "access", "refresh"}),
+    "config.json": frozenset({"auth", "identitytoken"}),
+    ".dockercfg": frozenset({"auth"}),
+    "config": frozenset({"client-key-data"}),
+    "kubeconfig": frozenset({"client-key-data"}),
+}
+_CODE = (".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx", ".py", ".go", ".rs", ".c", ".h", ".md")
+_ONE_TOKEN = re.compile(r"\s*[\w.~+/=-]{16,512}\s*")
+_TOKEN_FILES = ("token", ".vault-token")
+
+
+class Hit(NamedTuple):
+    """A secret that was found: the name it stands under or its line, and what told it."""
+
+    key: str
+    rule: str
+
+
+class _Plugin(Protocol):
+    secret_type: str
+    denylist: Iterable[re.Pattern[str]]
+
+
+class Rules:
+    """Finds secrets in content, bounded in time by the content's size."""
+
+    def __init__(self, secrets: Sequence[KnownSecret], nonce: str) -> None:
+        """Take the secrets of the inventory; those too short to tell anything are not looked for.
+
+        Args:
+            secrets: by length and digest.
+            nonce: keys the digests.
+        """
+        self._nonce = nonce
+        self._known: dict[int, dict[str, str]] = {}
+        for secret in secrets:
+            if secret.length >= _SHORTEST:
+                self._known.setdefault(secret.length, {})[secret.digest] = secret.name
+
+    @property
+    def known(self) -> int:
+        """How many secrets of the inventory are looked for."""
+        return sum(map(len, self._known.values()))
+
+    def in_file(self, path: str, content: bytes, *, likely: bool) -> list[Hit]:
+        """Return what a file holds, each rule and name once.
+
+        Args:
+            path: of the file; its name tells which names in it mean something.
+            content: whole.
+            likely: whether the file may be expected to hold credentials; then what stands under a
+                telling name counts too.
+        """
+        name = path.rpartition("/")[2].lower()
+        text = content.decode("utf-8", "replace")
+        found = [*self.known_in(content), *_shaped(text)]
+        if likely and not name.endswith(_CODE):
+            found += _assigned(text, _TELLING.get(name, frozenset()))
+            found += [Hit("", "a login's password")] if _logs_in(name, text) else []
+            found += [Hit("", "a file of one token")] if not found and _is_token(path, text) else []
+        return list(dict.fromkeys(found))[:_MOST_IN_FILE]
+
+    def known_in(self, content: bytes) -> list[Hit]:
+        """Return the secrets of the inventory that stand in a content as words of their own."""
+        found: list[Hit] = []
+        for length, names in self._known.items():
+            words = {match[1] for match in _words(length).finditer(content)}
+            digests = {digest_bytes(self._nonce, word) for word in words}
+            found += [Hit(names[d], "a secret of the inventory") for d in digests & names.keys()]
+        return sorted(found)
+
+
+@lru_cache(maxsize=64)
+def _words(length: int) -> re.Pattern[bytes]:
+    """Match the words of a length; they may hold, but not touch, what separates words."""
+    word = b"(?=(.{%d})(?:$|[%s]))" % (length, _EDGE)
+    return re.compile(b"(?:(?<=[%s])|\\A)%s" % (_EDGE, word), re.DOTALL)
+
+
+def _shaped(text: str) -> Iterator[Hit]:
+    lines = _bounded(text)
+    lower = lines.lower()
+    if _PRIVATE.search(text):
+        yield Hit("", "private key")
+    told = False
+    for module, (_, words) in _PLUGINS.items():
+        if any(word in lower for word in words):
+            plugin = _plugin(module)
+            for match in (m for pattern in plugin.denylist for m in pattern.finditer(lines)):
+                told = True
+                yield Hit(_line(text, match[0]), plugin.secret_type)
+    for match in () if told else SHAPES.finditer(lines):
+        if not _PRIVATE.search(match[0]):
+            yield Hit(_line(text, match[0]), SHAPE)
+
+
+@lru_cache(maxsize=32)
+def _plugin(module: str) -> _Plugin:
+    from detect_secrets import plugins  # noqa: PLC0415 - slow, and few images hold what it knows
+
+    made = getattr(import_module(f"{plugins.__name__}.{module}"), _PLUGINS[module][0])
+    return cast("_Plugin", made())
+
+
+def _bounded(text: str) -> str:
+    """Break long lines into pieces that overlap: a pattern's cost grows with a line's square."""
+    if len(text) <= _LONGEST_LINE:
+        return text
+    pieces: list[str] = []
+    for line in text.split("\n"):
+        if len(line) <= _LONGEST_LINE:
+            pieces.append(line)
+        else:
+            step = _LONGEST_LINE - _OVERLAP
+            pieces += [line[at : at + _LONGEST_LINE] for at in range(0, len(line), step)]
+    return "\n".join(pieces)
+
+
+def _line(text: str, value: str) -> str:
+    at = text.find(value)
+    return f"line {text.count(chr(10), 0, at) + 1}" if at >= 0 else ""
+
+
+def _assigned(text: str, telling: frozenset[str]) -> Iterator[Hit]:
+    for match in _ASSIGNED.finditer(_bounded(text)):
+        key, value = match["key"], match["value"].strip("\"'")
+        if len(value) >= _SHORTEST and (
+            is_secret(key, value) or (key.lower() in telling and is_secret("token", value))
+        ):
+            yield Hit(key, "a telling name")
+
+
+def _logs_in(name: str, text: str) -> bool:
+    if name not in (".netrc", "_netrc"):
+        return False
+    return any(is_secret("password", match["value"]) for match in _LOGIN.finditer(_bounded(text)))
+
+
+def _is_token(path: str, text: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    there = name in _TOKEN_FILES or name.endswith((".token", ".secret"))
+    return (there or folder.endswith("/run/secrets")) and bool(_ONE_TOKEN.fullmatch(text))

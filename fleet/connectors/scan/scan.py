@@ -1,0 +1,177 @@
+"""The search through an image's layers: told of every name, it reads few files and keeps none."""
+
+import posixpath
+from collections import Counter
+from dataclasses import dataclass, field
+
+from fleet.connectors.deadline import Deadline
+from fleet.connectors.scan.likely import Likely
+from fleet.connectors.scan.rules import Hit, Rules
+from fleet.connectors.scan.watch import Kind, Read
+from fleet.facts.model import MOST_FOUND, ScanFact, SecretFact
+from fleet.facts.request import Depth, ScanQuestion
+from fleet.facts.tree import Unreadable, shown
+
+MEBI = 1024 * 1024
+ALL_LIMIT = 1 * MEBI
+LIKELY_BYTES = 16 * MEBI
+LIKELY_FILES = 4_000
+LIKELY_SECONDS = 20.0
+_BINARY_HEAD = 1024
+
+
+@dataclass(slots=True)
+class _Found:
+    """A file that holds secrets, and the layer that deletes it later."""
+
+    path: str
+    layer: int
+    digest: str
+    hits: list[Hit]
+    gone: int | None = None
+
+
+@dataclass(slots=True)
+class _Count:
+    files: int = 0
+    read: int = 0
+    bytes: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+class LayerScan:
+    """A :class:`fleet.connectors.scan.watch.Watch` that looks for secrets.
+
+    What it costs is bounded: with :attr:`Depth.LIKELY` by files, bytes and time, with
+    :attr:`Depth.ALL` by the size of each file and the time that the whole look may take.
+    """
+
+    def __init__(self, question: ScanQuestion, nonce: str, deadline: Deadline) -> None:
+        """Take what to look for.
+
+        Args:
+            question: how deep, and the secrets of the inventory.
+            nonce: keys their digests.
+            deadline: of the whole look at the image.
+        """
+        self.rules = Rules(question.secrets, nonce)
+        self._all = question.depth is Depth.ALL
+        self._depth = question.depth
+        self._likely = Likely(question.paths)
+        self._deadline = deadline if self._all else deadline.within(LIKELY_SECONDS)
+        self._number = 0
+        self._digest = ""
+        self._unseen: dict[int, str] = {}
+        self._count = _Count()
+        self._cut = ""
+        self._found: list[_Found] = []
+        self._under: dict[str, list[_Found]] = {}
+
+    def layer(self, digest: str) -> None:
+        """Begin the next layer."""
+        self._number += 1
+        self._digest = digest
+
+    def unseen(self, digest: str, why: str) -> None:
+        """Count a layer that cannot be looked into."""
+        self.layer(digest)
+        self._unseen[self._number] = why
+
+    def entry(self, path: str, kind: Kind, size: int, read: Read) -> None:
+        """Look into a file, where it is one to look into."""
+        if path in self._under:
+            self._covered(path, kind)
+        if kind != "file":
+            return
+        self._count.files += 1
+        limit = self._likely.limit(path)
+        if (limit or self._all) and size and not self._cut:
+            self._look(path, size, read, limit)
+
+    def whiteout(self, path: str, *, opaque: bool = False) -> None:
+        """Note what a layer deletes of what was found in those below it."""
+        for found in self._under.get(path, ()):
+            if not opaque or found.path != path:
+                self._gone(found)
+
+    def fact(self) -> ScanFact:
+        """Return what was looked at and what was found."""
+        found = [fact for each in self._found for fact in _told(each)]
+        return ScanFact(
+            depth=self._depth.value,
+            layers=self._number,
+            unseen=self._unseen,
+            files=self._count.files,
+            read=self._count.read,
+            bytes=self._count.bytes,
+            skipped=dict(sorted(self._count.skipped.items())),
+            cut=self._cut,
+            secrets=self.rules.known,
+            found=tuple(found[:MOST_FOUND]),
+            more=len(found[MOST_FOUND:]),
+        )
+
+    def _covered(self, path: str, kind: Kind) -> None:
+        """A folder hides a file of its name; anything else hides all that lay there."""
+        for found in self._under[path]:
+            if kind != "directory" or found.path == path:
+                self._gone(found)
+
+    def _gone(self, found: _Found) -> None:
+        if found.gone is None and found.layer < self._number:
+            found.gone = self._number
+
+    def _look(self, path: str, size: int, read: Read, limit: int) -> None:
+        most = ALL_LIMIT if self._all else limit
+        if size > most:
+            self._count.skipped[f"larger than {most // 1024} KiB"] += 1
+            return
+        self._cut = self._spent()
+        if self._cut:
+            return
+        try:
+            content = read(most)
+        except Unreadable as error:
+            self._count.skipped[error.why] += 1
+            return
+        self._count.read += 1
+        self._count.bytes += len(content)
+        if b"\0" in content[:_BINARY_HEAD] and not limit:
+            hits = self.rules.known_in(content)
+        else:
+            hits = self.rules.in_file(path, content, likely=bool(limit))
+        if hits:
+            self._keep(_Found(shown(path), self._number, self._digest, hits), path)
+
+    def _spent(self) -> str:
+        if self._deadline.passed:
+            return f"{self._deadline.seconds:g} s had passed"
+        if self._all:
+            return ""
+        if self._count.read >= LIKELY_FILES:
+            return f"{LIKELY_FILES} files were read"
+        if self._count.bytes >= LIKELY_BYTES:
+            return f"{LIKELY_BYTES // MEBI} MiB were read"
+        return ""
+
+    def _keep(self, found: _Found, path: str) -> None:
+        self._found.append(found)
+        while True:
+            self._under.setdefault(path, []).append(found)
+            if path in ("/", ""):
+                return
+            path = posixpath.dirname(path)
+
+
+def _told(found: _Found) -> list[SecretFact]:
+    return [
+        SecretFact(
+            place=found.path,
+            key=hit.key,
+            rule=hit.rule,
+            layer=found.layer,
+            digest=found.digest,
+            gone=found.gone,
+        )
+        for hit in found.hits
+    ]
