@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from fleet.connectors.base import Connector
@@ -21,6 +22,7 @@ from fleet.systems.ask import request_for
 from fleet.systems.resolve import Resolved, resolve
 
 LONGEST_LAUNCH = 10  # seconds
+EXTRA_CA = "NODE_EXTRA_CA_CERTS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +148,6 @@ def ask_endpoints(
     declared = resolved.variables.get(ask.endpoint)
     token = resolved.variables.get(ask.token) if ask.token else None
     secret = context.secrets.values.get(token) if isinstance(token, SecretRef) else None
-    authority = resolved.variables.get("palace_ca")
-    ca_file = authority if isinstance(authority, str) and authority else None
     further = (ask.routes, ask.strangers)
     asked = [(url, place) for url in _urls(facts, resolved) for place in places or ask.places]
     direct = resolved.variables.get(ask.direct) if ask.direct else None
@@ -157,12 +157,30 @@ def ask_endpoints(
         _ask(
             (url, place),
             secret if url == direct or same_origin(url, declared) else None,
-            ca_file,
+            _trusted(resolved, facts, place, context),
             connector,
             further if not places else ((), False),
         )
         for url, place in asked
     )
+
+
+def _trusted(
+    resolved: Resolved, facts: Facts | None, place: str, context: Context
+) -> tuple[str, str | None] | None:
+    """Return the file whose certificates are trusted from a place, and their text.
+
+    From the target that is what its client trusts: the file that its environment names, as it
+    lies there, and nothing of the controller's. Without a text it is a file of the controller.
+    """
+    named = resolved.exports.get(EXTRA_CA)
+    if place == "target" and facts is not None and isinstance(named, str) and named:
+        fact = facts.paths.get(named)
+        return named, (fact.certificates or "") if fact else ""
+    declared = resolved.variables.get("palace_ca")
+    if not isinstance(declared, str) or not declared:
+        return None
+    return str(context.folder / Path(declared).expanduser()), None
 
 
 def same_origin(url: str, declared: Value) -> bool:
@@ -202,15 +220,21 @@ def _urls(facts: Facts | None, resolved: Resolved) -> list[str]:
 def _ask(
     asked: tuple[str, str],
     token: Secret | None,
-    authority: str | None,
+    trusted: tuple[str, str | None] | None,
     connector: Connector,
     further: tuple[tuple[str, ...], bool],
 ) -> EndpointFact:
     from fleet.probes.mcp import Further, Place, ask_palace  # noqa: PLC0415 - endpoints only need HTTP
+    from fleet.probes.wire import Authority  # noqa: PLC0415 - endpoints only need HTTP
 
     url, place = asked
     where: Place = "controller" if place == "controller" else "target"
     dial = None if where == "controller" else connector.open_tcp
     return ask_palace(
-        url, token=token, place=where, dial=dial, ca_file=authority, further=Further(*further)
+        url,
+        token=token,
+        place=where,
+        dial=dial,
+        authority=Authority(*trusted) if trusted else None,
+        further=Further(*further),
     )

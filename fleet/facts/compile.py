@@ -31,6 +31,7 @@ SECRET_FLAGS = ("--token",)
 _LETTER = {
     Read.STAT: "s",
     Read.HASH: "h",
+    Read.PEM: "p",
     Read.WHOLE: "w",
     Read.LIST: "l",
     Read.JSON: "j",

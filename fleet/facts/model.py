@@ -92,6 +92,7 @@ class PathFact(Fact):
         writable: of a folder that was listed, whether the user who was asked may write in it;
             None where nobody could try.
         shape: of a JSON file, text of the same structure without secrets.
+        certificates: of a PEM file, those in it, as PEM text; empty where there are none.
     """
 
     path: str
@@ -114,6 +115,7 @@ class PathFact(Fact):
     why: str | None = None
     writable: bool | None = None
     shape: str | None = None
+    certificates: str | None = None
 
 
 class EnvValue(Fact):

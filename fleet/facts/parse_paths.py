@@ -16,6 +16,7 @@ from fleet.facts.model import (
     PathFact,
     State,
 )
+from fleet.facts.pem import certificates_in
 from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
 
 CHANGED = "it changed while it was read"
@@ -143,6 +144,10 @@ class PathReader:
         if read is Read.JSON:
             json = self._answer.maybe("json", key)
             return fact.model_copy(update={"shape": json.text(1) if json else None})
+        if read is Read.PEM:
+            pem = self._answer.maybe("pem", key)
+            held = certificates_in(pem.raw(1) or b"") if pem else None
+            fact = fact.model_copy(update={"certificates": held})
         record = self._answer.maybe("sum", key)
         sha256 = record.digest(1) if record else None
         if sha256 is None:
@@ -252,6 +257,6 @@ def _merged(one: PathFact, other: PathFact) -> PathFact:
     worse = other if one.state is State.PRESENT else one
     read = {
         name: getattr(one, name) if getattr(one, name) is not None else getattr(other, name)
-        for name in ("sha256", "entries", "env", "writable", "shape")
+        for name in ("sha256", "entries", "env", "writable", "shape", "certificates")
     }
     return worse.model_copy(update=read)

@@ -18,6 +18,7 @@ class Read(StrEnum):
 
     STAT = "stat"  # kind, links hop by hop, mode, owner, size, mtime
     HASH = "hash"  # and sha256 of the content
+    PEM = "pem"  # and the certificates in a PEM file; what else stands there stays
     WHOLE = "whole"  # and the bytes, once for each content
     LIST = "list"  # of a directory: its entries' names, kinds and link targets
     JSON = "json"  # a JSON file: its structure, and of its values only what holds no secret

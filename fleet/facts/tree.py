@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple, Protocol
 from fleet.facts.envfile import read_env_file
 from fleet.facts.jsonshape import NOT_JSON, json_shape
 from fleet.facts.model import CommandFact, Entry, EnvFile, Hop, PathFact, State
+from fleet.facts.pem import certificates_in
 from fleet.facts.request import CommandQuestion, PathQuestion, Read
 
 MAX_HOPS = 40
@@ -30,7 +31,7 @@ MAX_PROGRAMS = 20
 SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MANIFEST = "package.json"
 _FOLDER = ""  # what a slash at the end leaves: no name, but what is before it must be a folder
-_OF_FILES = (Read.HASH, Read.WHOLE, Read.JSON, Read.ENV)
+_OF_FILES = (Read.HASH, Read.PEM, Read.WHOLE, Read.JSON, Read.ENV)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +339,8 @@ class TreeReader:
             shape = json_shape(content, question.public)
             return {"shape": shape, "why": NOT_JSON if shape is None else None}
         digest = hashlib.sha256(content).hexdigest()
+        if question.read is Read.PEM:
+            return {"sha256": digest, "certificates": certificates_in(content)}
         if question.read is not Read.HASH and digest not in self.known:
             self.contents[digest] = content
         return {"sha256": digest}

@@ -22,7 +22,7 @@ from fleet.errors import FleetError
 from fleet.facts.model import Answer, EndpointFact, Trouble
 from fleet.facts.text import printable
 from fleet.probes import rpc, wire
-from fleet.probes.wire import Budget, Dial, Troubled
+from fleet.probes.wire import Authority, Budget, Dial, Troubled
 from fleet.secrets import MASK, Secret
 from fleet.verifier.palace import without_credentials
 
@@ -56,7 +56,7 @@ def ask_palace(
     token: Secret | None,
     place: Place,
     dial: Dial | None = None,
-    ca_file: str | None = None,
+    authority: Authority | None = None,
     deadline: float = DEADLINE_SECONDS,
     further: "Further | None" = None,
 ) -> EndpointFact:
@@ -67,7 +67,7 @@ def ask_palace(
         token: the bearer token; None asks as a client without one.
         place: where ``dial`` dials from, recorded with the fact.
         dial: opens sockets, a connector's ``open_tcp``; None dials from this machine.
-        ca_file: certificates on this machine to trust too, in PEM, as ``NODE_EXTRA_CA_CERTS``.
+        authority: certificates to trust too.
         deadline: seconds for everything together.
         further: what else to ask than a client does; by default with a wrong token only.
     """
@@ -75,7 +75,7 @@ def ask_palace(
     budget = Budget(deadline)
     try:
         encrypted = _checked(url, token).scheme == "https"
-        with wire.client(dial, ca_file, budget, encrypted=encrypted) as client:
+        with wire.client(dial, authority, budget, encrypted=encrypted) as client:
             asking = _Round(client, url, token, budget, deadline * _SHARE)
             asking.run(further or Further())
             return asking.fact(place)

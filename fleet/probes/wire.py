@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -82,25 +83,39 @@ class Budget:
         return Troubled(Trouble.TIMEOUT, f"no answer within {round(self._share, 1):g} s")
 
 
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """Certificates to trust beside the Mozilla roots, as ``NODE_EXTRA_CA_CERTS`` adds them.
+
+    Attributes:
+        file: where they lie, for messages; read from this machine where there is no ``pem``.
+        pem: their text, where they lie elsewhere; empty for a file that gives none, which a Node
+            client passes over with a warning.
+    """
+
+    file: str
+    pem: str | None = None
+
+
 def client(
-    dial: Dial | None, ca_file: str | None, budget: Budget, *, encrypted: bool
+    dial: Dial | None, authority: Authority | None, budget: Budget, *, encrypted: bool
 ) -> httpx.Client:
     """Return a client whose sockets come from ``dial``; None dials from here.
 
     It follows no redirect and heeds no proxy variable, so a token goes to the named host only.
-    Trust is what a Node client's is: the Mozilla roots, and ``ca_file`` in PEM beside them, as
-    ``NODE_EXTRA_CA_CERTS`` adds it. The machine's own store is not asked.
+    Trust is what a Node client's is: the Mozilla roots, and ``authority`` beside them. The
+    machine's own store is not asked.
 
     Args:
         dial: opens sockets.
-        ca_file: certificates to trust too.
+        authority: certificates to trust too.
         budget: what all requests together may take.
         encrypted: whether https will be asked for; certificates are loaded only then.
 
     Raises:
-        Troubled: ``ca_file`` cannot be read.
+        Troubled: the authority's certificates cannot be read.
     """
-    trust = _trust(ca_file) if encrypted else None
+    trust = _trust(authority) if encrypted else None
     return httpx.Client(
         transport=_Transport(dial or _direct(budget), trust, budget),
         follow_redirects=False,
@@ -109,17 +124,21 @@ def client(
     )
 
 
-def _trust(ca_file: str | None) -> ssl.SSLContext:
+def _trust(authority: Authority | None) -> ssl.SSLContext:
     context = httpx.create_ssl_context(trust_env=False)
-    if ca_file is None:
+    if authority is None or authority.pem == "":
         return context
+    named = f"the CA file {authority.file}"
     try:
-        context.load_verify_locations(cafile=ca_file)
+        if authority.pem is None:
+            context.load_verify_locations(cafile=authority.file)
+        else:
+            context.load_verify_locations(cadata=authority.pem)
     except ssl.SSLError as error:
-        raise Troubled(Trouble.TLS, f"the CA file {ca_file} holds no certificate") from error
+        raise Troubled(Trouble.TLS, f"{named} holds no certificate") from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not a path"
-        raise Troubled(Trouble.TLS, f"the CA file {ca_file} cannot be read: {why}") from error
+        raise Troubled(Trouble.TLS, f"{named} cannot be read: {why}") from error
     return context
 
 

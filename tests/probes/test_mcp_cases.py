@@ -11,6 +11,7 @@ from support.places import CASES
 
 from fleet.facts.model import EndpointFact, Trouble
 from fleet.probes.mcp import DEADLINE_SECONDS, ask_palace
+from fleet.probes.wire import Authority
 from fleet.secrets import Secret
 
 TOKEN = Secret("tok-EXAMPLE-good")
@@ -38,7 +39,7 @@ def ask(server: ScriptedMcpServer, expected: dict[str, Any], ca_file: Path | Non
         token=TOKEN,
         place="controller",
         dial=lambda _host, _port: socket.create_connection(("127.0.0.1", server.port)),
-        ca_file=str(ca_file) if ca_file else None,
+        authority=Authority(str(ca_file)) if ca_file else None,
         deadline=expected.get("deadline", DEADLINE_SECONDS),
     )
 

@@ -17,6 +17,7 @@ from support.mcp_server import ScriptedMcpServer, palace_rules, self_signed
 from fleet.errors import ProbeError, Unreachable, Unsupported
 from fleet.facts.model import Answer, EndpointFact, Trouble
 from fleet.probes.mcp import ask_palace
+from fleet.probes.wire import Authority
 from fleet.secrets import Secret
 
 TOKEN = Secret("tok-EXAMPLE-good")
@@ -28,8 +29,9 @@ def ask(
     ca_file: str | None = None,
     deadline: float = 3.0,
 ) -> EndpointFact:
+    authority = Authority(ca_file) if ca_file else None
     return ask_palace(
-        url, token=TOKEN, place="target", dial=dial, ca_file=ca_file, deadline=deadline
+        url, token=TOKEN, place="target", dial=dial, authority=authority, deadline=deadline
     )
 
 

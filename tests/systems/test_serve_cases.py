@@ -13,6 +13,7 @@ from support.serve import Serving, process, silent, target
 
 from fleet.facts.model import EndpointFact, Trouble
 from fleet.probes.mcp import Further, ask_palace
+from fleet.probes.wire import Authority
 from fleet.secrets import Secret
 from fleet.systems.mempalace_serve.routes import ROUTES
 from fleet.verifier.answers import remedy_of
@@ -76,7 +77,7 @@ def test_e08_an_authority_of_its_own_is_trusted_only_where_it_is_declared(tmp_pa
     tls = self_signed(tmp_path)
     with case("E08", tls=tls) as server:
         blind = judged(asked(server))
-        found = judged(asked(server, ca_file=str(tls[0])))
+        found = judged(asked(server, authority=Authority(str(tls[0]))))
     assert blind["health"].verdict is FAIL
     assert any("tls: certificate not trusted" in e for e in blind["health"].evidence)
     assert "palace_ca" in str(blind["health"].remedy)

@@ -9,6 +9,7 @@ from fleet.verifier.model import Finding, Verdict
 
 PLACE = "~/.pi/agent/extensions/mempalace.ts"
 URL = "https://palace.example.net/mcp"
+CA = "/etc/own-ca.pem"
 UNSEEN = Verdict.NOT_CHECKED
 PI = {"pi": b'{"version": "1.6.0"}'}
 
@@ -29,7 +30,7 @@ def solitary(world: World) -> World:
 
 
 def test_facts_that_were_not_asked_for_a_path_tell_nothing_of_it() -> None:
-    found = judged(World(), whole=False, agent_name="pi", palace_url=URL)
+    found = judged(World(), whole=False, agent_name="pi", palace_url=URL, client_ca=CA)
     # What is asked of containers only does not concern a host, whatever was seen of it.
     elsewhere = {g.id for _, g in load_catalogue().gates() if g.kinds and "host" not in g.kinds}
     wrong = {

@@ -91,7 +91,7 @@ _reading() { # read: a final that is there, and may be looked at, but not read
   _stop unreadable "$_cur" 'permission denied: this user may not read it'
 }
 
-ask_path() { # key, read (s h w l j e), limit, path, public names for j and e
+ask_path() { # key, read (s h p w l j e), limit, path, public names for j and e
   case $4 in
     '~') _q=$_HOME ;;
     '~/'*) _q=${_HOME%/}/${4#'~/'} ;;
@@ -218,7 +218,7 @@ _sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
   while [ $_j -lt $_k ]; do
     _j=$((_j + 1))
     eval "_sum_$_j='' _ke=\$_key_$_j _ki=\$_kind_$_j\$_rd_$_j _sz=\$_size_$_j _lm=\$_lim_$_j"
-    case $_ki in filee | filej | fileh | filew) ;; *) continue ;; esac
+    case $_ki in file[ejhpw]) ;; *) continue ;; esac
     if [ "$_sz" -gt "$_lm" ]; then
       _note "$_ke" present "larger than $_lm bytes: not read"
       eval "_rd_$_j=t\$_rd_$_j"
@@ -253,6 +253,12 @@ _content() { # number: the hash of one file, and its bytes when they are wanted
   printf '%s' "@fleet$_TAB$_N$_TAB$_n${_TAB}data$_TAB=$_h$_TAB"
   _packed 2>/dev/null <"$_fi"
   printf '%s\n' "$_TAB."
+}
+
+_pem() { # key, file: its certificates; a key beside them does not travel
+  _q='-----BEGIN [A-Z0-9]* \{0,1\}CERTIFICATE-----'
+  _r=$(tr -d '\r' <"$2" 2>/dev/null | sed -n "/^$_q\$/,/^-----/p" | _packed)
+  _out pem "$1" "$_r"
 }
 
 _entry() { # key, path of the entry
@@ -292,6 +298,9 @@ answer_paths() { # answer for all paths that were walked since the last time
     eval "_fi=\$_f_$_z _ke=\$_key_$_z _ki=\$_kind_$_z\$_rd_$_z _pu=\$_pub_$_z"
     case $_ki in
       fileh | filew) _content $_z ;;
+      filep)
+        _content $_z
+        _pem "$_ke" "$_fi" ;;
       filee) _env "$_ke" "$_fi" "$_pu" ;;
       filej) _json "$_ke" "$_fi" "$_pu" ;;
       filete) _out env "$_ke" =0 - =0 =1 ;;

@@ -20,6 +20,7 @@ from fleet.systems.mempalace_bridge.local import archive, no_local
 from fleet.systems.mempalace_bridge.notify import notify_path
 from fleet.systems.mempalace_bridge.seen import seen
 from fleet.systems.mempalace_bridge.single import single
+from fleet.systems.mempalace_bridge.trust import client_ca
 from fleet.systems.model import Link
 from fleet.verifier.code import is_script, read_code
 from fleet.verifier.look import Look
@@ -37,6 +38,7 @@ from fleet.verifier.paths import hidden, hops, missing, way
 
 __all__ = [
     "archive",
+    "client_ca",
     "commit",
     "deep_closed",
     "deep_events",
