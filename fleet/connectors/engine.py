@@ -143,10 +143,11 @@ def engine_faults(at: Endpoint, *, where: str = "") -> Iterator[None]:
             f"the engine at {at} did not answer in time", stage="timeout", where=where
         ) from None
     except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
-        raise _silent(at, _cause(error), where) from None
+        raise silent(at, _cause(error), where) from None
 
 
-def _silent(at: Endpoint, why: str, where: str = "") -> Unreachable:
+def silent(at: Endpoint, why: str, where: str = "") -> Unreachable:
+    """Say that no engine answers."""
     return Unreachable(
         f"no engine answers at {at}: {why}",
         stage="engine",
@@ -163,7 +164,7 @@ def _knock(at: Endpoint) -> None:
         try:
             probe.connect(at.url.removeprefix("unix:").replace("//", "/", 1))
         except OSError as error:
-            raise _silent(at, error.strerror or str(error)) from None
+            raise silent(at, error.strerror or str(error)) from None
 
 
 def _cause(error: BaseException) -> str:

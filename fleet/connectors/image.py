@@ -5,7 +5,6 @@ import platform as machine
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,37 +12,26 @@ from fleet.connectors.answer import unseen
 from fleet.connectors.base import Outcome
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.engine import endpoint
+from fleet.connectors.image_engine import EngineImage
 from fleet.connectors.image_rootfs import RootTree
-from fleet.connectors.image_saved import saved_by_engine
+from fleet.connectors.image_way import Opened, image_fact
 from fleet.connectors.oci.choose import Image, Wish, from_docker_archive, from_layout
 from fleet.connectors.oci.documents import Configuration
 from fleet.connectors.oci.layers import LayeredTree
 from fleet.connectors.oci.store import FolderStore, archive, unopened
 from fleet.connectors.oci.streams import Budget
-from fleet.connectors.scan.configuration import baked_in
 from fleet.connectors.scan.scan import LayerScan
 from fleet.errors import TargetError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of, passwd_of, usual_home
 from fleet.facts.environment import env_value
-from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
+from fleet.facts.model import EnvValue, Facts, LaunchFact, Platform
 from fleet.facts.request import CONTAINER, LaunchQuestion, Request
-from fleet.facts.tree import SEARCH, Tree, TreeReader
+from fleet.facts.tree import SEARCH, TreeReader
 from fleet.inventory.model import Scheme, Target
 from fleet.secrets import Secret
-from fleet.verifier.image_config import shown_labels
 
 MAX_BYTES = 32 * 1024**3
 NOT_RUNNING = "the image is not running"
-
-
-@dataclass(slots=True)
-class _Opened:
-    """A file system that can be asked now, and the configuration it came with, if any."""
-
-    tree: Tree
-    configuration: Configuration | None = None
-    image: ImageFact | None = None
-    flaws: list[str] = field(default_factory=list)
 
 
 class ImageConnector:
@@ -61,8 +49,9 @@ class ImageConnector:
 
         Args:
             target: its address names the image; its variables may name the ``platform`` of a
-                multi-platform image (``linux/arm64``), the ``user`` a container is started as and
-                ``docker_host``, the engine that has it.
+                multi-platform image (``linux/arm64``), the ``user`` a container is started as,
+                ``docker_host``, the engine that has it, and ``image_way``, the only way in which
+                it may be read there.
             timeout: the longest the reading may take, in seconds.
             max_bytes: the most bytes its layers may unpack to.
         """
@@ -83,8 +72,9 @@ class ImageConnector:
         self.connects += 1
         budget = Budget(self._max_bytes, Deadline(self._timeout), str(self._target.address))
         try:
+            if self._target.address.scheme is Scheme.DOCKER_DAEMON:
+                return self._from_engine(request, budget)
             with self._opened(request, budget) as opened:
-                self.round_trips += 1
                 return self._facts(request, opened)
         except TargetError:
             raise
@@ -113,13 +103,23 @@ class ImageConnector:
     def _unsupported(self, why: str) -> Unsupported:
         return Unsupported(why, where=str(self._target.address))
 
+    def _from_engine(self, request: Request, budget: Budget) -> Facts:
+        wish = Wish("", self._text("platform"), _this_platform())
+        at = endpoint(self._text("docker_host"))
+        return EngineImage(_reference(self._target), at, wish, budget).read(
+            request,
+            lambda opened: self._facts(request, opened),
+            lambda store: _layered(from_docker_archive(store, wish), request, budget),
+            self._text("image_way"),
+        )
+
     @contextmanager
-    def _opened(self, request: Request, budget: Budget) -> Iterator[_Opened]:
+    def _opened(self, request: Request, budget: Budget) -> Iterator[Opened]:
         address = self._target.address
         path = Path(address.name).expanduser()
         if address.scheme is Scheme.ROOTFS:
             with closing(RootTree(path, budget.where)) as tree:
-                yield _Opened(tree)
+                yield Opened(tree)
             return
         wish = Wish(address.tag or "", self._text("platform"), _this_platform())
         match address.scheme:
@@ -131,11 +131,6 @@ class ImageConnector:
             case Scheme.DOCKER_ARCHIVE:
                 with archive(path, budget) as store:
                     yield _layered(from_docker_archive(store, wish), request, budget)
-            case Scheme.DOCKER_DAEMON:
-                untagged = Wish("", wish.platform, wish.machine)
-                at = endpoint(self._text("docker_host"))
-                with saved_by_engine(_reference(self._target), budget, at) as store:
-                    yield _layered(from_docker_archive(store, untagged), request, budget)
             case _:
                 raise self._unsupported("not an image's address")
 
@@ -143,12 +138,14 @@ class ImageConnector:
         value = self._target.variables.get(name)
         return value if isinstance(value, str) else ""
 
-    def _facts(self, request: Request, opened: _Opened) -> Facts:
+    def _facts(self, request: Request, opened: Opened) -> Facts:
+        self.round_trips += 1
         configuration = opened.configuration
         environment = configuration.environment() if configuration else {}
         passwd = passwd_of(opened.tree)
         user = self._text("user") or (configuration.config.User if configuration else "")
         account = home_of(user, environment, passwd, usual=usual_home(opened.tree))
+        opened.prepare(request.paths, account.home)
         reader = TreeReader(
             opened.tree, request.nonce, account.home, owners_of(passwd), request.known
         )
@@ -170,21 +167,11 @@ class ImageConnector:
         )
 
 
-def _layered(image: Image, request: Request, budget: Budget) -> _Opened:
+def _layered(image: Image, request: Request, budget: Budget) -> Opened:
     scan = LayerScan(request.scan, request.nonce, budget.deadline) if request.scan else None
     tree = LayeredTree(image.layers, budget, _likely_names(request), scan)
-    configuration = image.configuration
-    fact = ImageFact(
-        id=image.id,
-        user=configuration.config.User,
-        created=configuration.created,
-        platform=str(configuration),
-        labels=shown_labels(configuration.config.Labels),
-        volumes=tuple(sorted(configuration.config.Volumes)),
-        baked=baked_in(image.raw, scan.rules) if scan else None,
-        scan=scan.fact() if scan else None,
-    )
-    return _Opened(tree, configuration, fact, tree.flaws)
+    fact = image_fact(image.id, image.configuration, image.raw, scan)
+    return Opened(tree, image.configuration, fact, tree.flaws)
 
 
 def _likely_names(request: Request) -> frozenset[str]:
@@ -242,7 +229,7 @@ def _platform(account: Account, configuration: Configuration | None) -> Platform
     )
 
 
-def _unseen(request: Request, opened: _Opened) -> dict[str, str]:
+def _unseen(request: Request, opened: Opened) -> dict[str, str]:
     flaws = {"layers": "; ".join(opened.flaws[:8])} if opened.flaws else {}
     return unseen(request, NOT_RUNNING) | flaws
 

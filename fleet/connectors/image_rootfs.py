@@ -36,6 +36,13 @@ class RootTree:
         except OSError as error:
             raise unopened(error, where) from error
 
+    def is_at(self, folder: Path) -> bool:
+        """Tell whether the root is still the folder of that path."""
+        try:
+            return os.path.samestat(folder.stat(), os.fstat(self._root))
+        except OSError:
+            return False
+
     def close(self) -> None:
         """Let go of the root."""
         os.close(self._root)
@@ -43,8 +50,8 @@ class RootTree:
     def lstat(self, path: str) -> Node | None:
         """Return what is at a physical path."""
         try:
-            with self._parent(path) as (parent, name):
-                return _node(parent, name)
+            with self.parent(path) as (parent, name):
+                return node_at(parent, name)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except PermissionError as error:
@@ -54,7 +61,7 @@ class RootTree:
 
     def listdir(self, path: str) -> list[str]:
         """Return the names in a folder."""
-        with _reading(path), self._parent(path) as (parent, name):
+        with _reading(path), self.parent(path) as (parent, name):
             descriptor = os.open(name, _LIST, dir_fd=parent)
             try:
                 with os.scandir(descriptor) as found:
@@ -64,7 +71,7 @@ class RootTree:
 
     def read(self, path: str, limit: int) -> bytes:
         """Return a regular file's content."""
-        with _reading(path), self._parent(path) as (parent, name):
+        with _reading(path), self.parent(path) as (parent, name):
             descriptor = os.open(name, _FILE, dir_fd=parent)
             with os.fdopen(descriptor, "rb") as file:
                 regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
@@ -77,7 +84,7 @@ class RootTree:
         """Do nothing: files are read one by one."""
 
     @contextmanager
-    def _parent(self, path: str) -> Iterator[tuple[int, str]]:
+    def parent(self, path: str) -> Iterator[tuple[int, str]]:
         """Open the folder that holds a path's last component; ``.`` in the root for the root."""
         names = [name for name in path.split("/") if name] or ["."]
         descriptor = os.dup(self._root)
@@ -101,9 +108,23 @@ def _reading(path: str) -> Iterator[None]:
         raise Unreadable(path, error.strerror or str(error)) from error
 
 
-def _node(parent: int, name: str) -> Node:
+def node_at(parent: int, name: str) -> Node:
+    """Return what an open folder holds under a name, not following it.
+
+    Raises:
+        OSError: it cannot be seen.
+    """
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    kind = _kind(status.st_mode)
+    return node_from(status, parent, name)
+
+
+def node_from(status: os.stat_result, parent: int, name: str) -> Node:
+    """Return a status as a node; a link is read where it lies.
+
+    Raises:
+        OSError: the link cannot be read.
+    """
+    kind = kind_of(status.st_mode)
     return Node(
         kind=kind,
         mode=stat.S_IMODE(status.st_mode),
@@ -115,7 +136,8 @@ def _node(parent: int, name: str) -> Node:
     )
 
 
-def _kind(mode: int) -> Literal["file", "directory", "link", "other"]:
+def kind_of(mode: int) -> Literal["file", "directory", "link", "other"]:
+    """Return the kind that a status' mode tells."""
     if stat.S_ISLNK(mode):
         return "link"
     if stat.S_ISDIR(mode):

@@ -284,6 +284,10 @@ class ImageFact(Fact):
     Attributes:
         baked: secrets in the configuration; None where nobody looked for them.
         scan: secrets in the layers; None where nobody looked for them.
+        way: how an engine's image was read: ``overlay2`` (the folders of its layers), ``api`` (the
+            files of a container that was never started) or ``save`` (all of it); empty for what is
+            in no engine.
+        passed_over: the quicker ways, and why each could not tell.
     """
 
     id: str = ""
@@ -294,6 +298,8 @@ class ImageFact(Fact):
     volumes: tuple[str, ...] = ()
     baked: tuple[SecretFact, ...] | None = None
     scan: ScanFact | None = None
+    way: str = ""
+    passed_over: tuple[str, ...] = ()
 
 
 class Platform(Fact):

@@ -103,9 +103,18 @@ def from_docker_archive(store: Store, wish: Wish) -> Image:
     except ValidationError as error:
         raise malformed(error, name=name, where=store.where) from None
     image = _saved(store, _referred(images, wish.tag, store.where))
-    if wish.platform and not image.configuration.runs(architecture(wish.platform)):
-        raise _not_for(wish.platform, [str(image.configuration)], store.where)
+    fits(image.configuration, wish, store.where)
     return image
+
+
+def fits(configuration: Configuration, wish: Wish, where: str) -> None:
+    """Make sure that the only image there is runs where it is asked to.
+
+    Raises:
+        Unreachable: a platform is asked for, and the image is for another.
+    """
+    if wish.platform and not configuration.runs(architecture(wish.platform)):
+        raise _not_for(wish.platform, [str(configuration)], where)
 
 
 class _Images:

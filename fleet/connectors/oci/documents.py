@@ -1,5 +1,6 @@
 """The JSON documents of images, validated: OCI image specification 1.1 and docker's archives."""
 
+import json
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -18,6 +19,11 @@ def _empty(value: object) -> object:
 
 def _no_entries(value: object) -> object:
     return {} if value is None else value
+
+
+def _said_date(value: object) -> object:
+    """Leave out the date by which the engines' language says that there is none."""
+    return "" if value is None or value == "0001-01-01T00:00:00Z" else value
 
 
 Digest = Annotated[str, Field(pattern=DIGEST)]
@@ -119,6 +125,46 @@ class Configuration(Architecture):
         return {name: value for name, sign, value in pairs if sign}
 
 
+class Driver(Document):
+    """Where an engine keeps an image's layers."""
+
+    Name: str = ""
+    Data: Texts = Field(default_factory=dict)
+
+
+class Layers(Document):
+    """The layers' hashes, as an engine tells them."""
+
+    Layers: Strings = Field(default_factory=list)
+
+
+class Inspected(Document):
+    """What an engine says of an image it has."""
+
+    Id: Digest
+    Created: Annotated[str, BeforeValidator(_said_date)] = ""
+    Os: str = ""
+    Architecture: str = ""
+    Variant: str = ""
+    # Its own name is one that pydantic keeps for itself.
+    container: Annotated[Container, BeforeValidator(_no_entries)] = Field(
+        default_factory=Container, alias="Config"
+    )
+    RootFS: Annotated[Layers, BeforeValidator(_no_entries)] = Field(default_factory=Layers)
+    GraphDriver: Annotated[Driver, BeforeValidator(_no_entries)] = Field(default_factory=Driver)
+
+    def configuration(self) -> Configuration:
+        """Return it as the image's own configuration tells it."""
+        return Configuration(
+            os=self.Os,
+            architecture=self.Architecture,
+            variant=self.Variant,
+            created=self.Created,
+            config=self.container,
+            rootfs=RootFs(diff_ids=self.RootFS.Layers),
+        )
+
+
 D = TypeVar("D", bound=Document)
 
 
@@ -132,6 +178,15 @@ def parsed(model: type[D], content: bytes, *, name: str, where: str) -> D:
         return model.model_validate_json(content)
     except ValidationError as error:
         raise malformed(error, name=name, where=where) from None
+
+
+def checked(model: type[D], document: object, *, name: str, where: str) -> D:
+    """Validate a document that is no text any more.
+
+    Raises:
+        ProbeError: it is not what it should be; never quotes a value of it.
+    """
+    return parsed(model, json.dumps(document).encode(), name=name, where=where)
 
 
 def malformed(error: ValidationError, *, name: str, where: str) -> ProbeError:
