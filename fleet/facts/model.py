@@ -29,6 +29,10 @@ class State(StrEnum):
     UNSUPPORTED = "unsupported"  # cannot be answered here; ``why`` tells
 
 
+NOT_A_FOLDER = "it is not a folder"
+"""Why nothing can be at a path: a name on the way to it is something else than a folder."""
+
+
 class Hop(Fact):
     """One link on the way: where it is and what it says, as it says it."""
 
@@ -91,6 +95,9 @@ class PathFact(Fact):
             why it was not read, or not whole.
         writable: of a folder that was listed, whether the user who was asked may write in it;
             None where nobody could try.
+        closed: folders in which the user who was asked may not write: the one the path lies in, or
+            the first of what is missing on the way would, and the one ``final`` lies in. Empty
+            where nobody could try.
         shape: of a JSON file, text of the same structure without secrets.
         certificates: of a PEM file, those in it, as PEM text; empty where there are none.
     """
@@ -114,8 +121,14 @@ class PathFact(Fact):
     at: str | None = None
     why: str | None = None
     writable: bool | None = None
+    closed: tuple[str, ...] = ()
     shape: str | None = None
     certificates: str | None = None
+
+    @property
+    def blocked(self) -> bool:
+        """Tell whether something that is no folder stands on the way (``at``)."""
+        return self.state in (State.ABSENT, State.DANGLING) and self.why == NOT_A_FOLDER
 
 
 class EnvValue(Fact):

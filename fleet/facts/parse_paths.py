@@ -99,6 +99,7 @@ class PathReader:
             final=record.maybe(4),
             at=record.maybe(5),
             why=record.maybe(6),
+            closed=tuple(dict.fromkeys(shut.text(1) for shut in self._answer.many("closed", key))),
         )
         if fact.final is None:
             if fact.state is State.PRESENT:

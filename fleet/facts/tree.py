@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from fleet.facts.envfile import read_env_file
 from fleet.facts.jsonshape import NOT_JSON, json_shape
-from fleet.facts.model import CommandFact, Entry, EnvFile, Hop, PathFact, State
+from fleet.facts.model import NOT_A_FOLDER, CommandFact, Entry, EnvFile, Hop, PathFact, State
 from fleet.facts.pem import certificates_in
 from fleet.facts.request import CommandQuestion, PathQuestion, Read
 
@@ -127,7 +127,7 @@ class _Walker:
         node = self.tree.lstat(here)
         while self.pending:
             if node is None or node.kind != "directory":
-                return self._ended(State.ABSENT, here, step, "it is not a folder")
+                return self._ended(State.ABSENT, here, step, NOT_A_FOLDER)
             step = self.pending.pop()
             here, node = self._enter(here, node, step)
             if node is None:

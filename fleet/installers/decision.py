@@ -58,7 +58,7 @@ def standing(site: Site, path: str, entry: Entry | None, *, same: bool) -> Stand
     """Tell what lies at a path. ``entry`` is what the ledger says of it, None for nothing."""
     fact = site.seen(path)
     state = None if fact is None else state_of(fact)
-    if fact is None or state is None:
+    if fact is None or state is None or fact.blocked:
         return Standing.UNSEEN
     if state == "-":
         return Standing.FREE
@@ -86,12 +86,8 @@ def in_the_way(item: Item, site: Site, path: str, found: Standing) -> Conflict |
     """Say why a path must be left alone; None where it may be written."""
     fact, shown = site.seen(path), site.shown(path)
     if found is Standing.UNSEEN:
-        return Conflict(
-            key=item.key,
-            path=path,
-            what=f"{shown} {_unseen(fact)}",
-            hint="make it readable, or declare `become` in the inventory",
-        )
+        what, hint = unseen(site, fact)
+        return Conflict(key=item.key, path=path, what=f"{shown} {what}", hint=hint)
     if found is Standing.FOLDER:
         return Conflict(
             key=item.key,
@@ -114,14 +110,39 @@ def in_the_way(item: Item, site: Site, path: str, found: Standing) -> Conflict |
     )
 
 
-def _unseen(fact: PathFact | None) -> str:
+READABLE = "make it readable, or declare `become` in the inventory"
+LOOK_AGAIN = "then plan again"
+
+
+def unseen(site: Site, fact: PathFact | None) -> tuple[str, str]:
+    """Say what keeps a path from being seen, and what to do about it."""
     if fact is None:
-        return "was not looked at"
+        return "was not looked at", READABLE
+    at = site.shown(fact.at or fact.absolute)
+    if fact.blocked:
+        what, hint = blocked(site, fact)
+        return f"cannot be put there: {what}", hint
     if fact.state is Seen.DANGLING:
-        return f"leads through a link to nothing ({fact.at})"
+        return (
+            f"leads through a link to nothing ({at} does not exist)",
+            f"make the folder {at}, or take the link away, {LOOK_AGAIN}",
+        )
     if fact.state is Seen.LOOP:
-        return f"leads through a link loop ({fact.at})"
-    return f"cannot be seen: {fact.why or fact.state}"
+        return (
+            f"leads through a link loop ({at})",
+            f"take the link {at} away, or let it lead to a folder, {LOOK_AGAIN}",
+        )
+    return f"cannot be seen: {fact.why or fact.state}", READABLE
+
+
+def blocked(site: Site, fact: PathFact) -> tuple[str, str]:
+    """Say what stands where a folder must be for a path to be there, and what to do about it."""
+    at = site.shown(fact.at or fact.absolute)
+    told = f"{at} is not a folder"
+    if fact.state is Seen.DANGLING and fact.hops:
+        at = site.shown(fact.hops[-1].path)
+        told = f"{at} leads to {site.shown(fact.at or '')}, which is not a folder"
+    return told, f"move {at} away, or declare another path in the inventory, {LOOK_AGAIN}"
 
 
 def described(fact: PathFact) -> str:

@@ -8,7 +8,8 @@ from fleet.facts.model import Facts, PathFact
 from fleet.facts.model import State as Seen
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers import ledger as ledgers
-from fleet.installers.decision import Decision
+from fleet.installers.decision import Decision, unseen
+from fleet.installers.ground import check_ledger, closed_conflict, closed_folder, real_parent
 from fleet.installers.items import Item
 from fleet.installers.kinds import KINDS
 from fleet.installers.kinds.service import links
@@ -138,10 +139,11 @@ def _site(
         return site
     content = site.content(fact)
     if content is None:
+        what, hint = unseen(site, fact)
         raise PlanError(
-            f"the ledger {ledgers.PATH} cannot be read: {fact.why or fact.state}",
+            f"the ledger {ledgers.PATH} {what}",
             where=facts.target,
-            hint="fleet must be able to read what it put there; nothing was changed",
+            hint=f"{hint}; nothing was changed",
         )
     site.ledger = read_ledger(content, where=facts.target)
     return site
@@ -188,6 +190,11 @@ def _decide(item: Item, site: Site) -> Decision:
             key=item.key, path=site.absolute(item.path), what=error.what, hint=error.hint
         )
         decision = Decision(conflicts=(conflict,))
+    actions = [action for step in decision.steps for action in step.actions]
+    shut = closed_folder(site, actions)
+    if shut:
+        conflict = closed_conflict(item.key, site, site.absolute(item.path) or shut, shut)
+        decision = Decision(conflicts=(conflict,))
     if decision.conflicts:
         site.folders = folders
     for step in decision.steps:
@@ -230,6 +237,8 @@ def _plan(
     recover: bool = False,
 ) -> Plan:
     fact = site.seen(ledgers.PATH)
+    if fact is not None and steps:
+        check_ledger(site, fact)
     state_folders = _state_folders(site, fact)
     folders = dict.fromkeys([*site.ledger.folders, *state_folders, *site.folders])
     gone = _gone(site, folders, entries)
@@ -264,15 +273,10 @@ def _gone(site: Site, folders: Iterable[str], entries: Sequence[Entry]) -> tuple
     used += [link for entry in entries if entry.kind == "service" for link in links(entry)]
     if entries:
         used.append(site.absolute(ledgers.PATH))
-    real = [posixpath.join(_real_parent(site, path), posixpath.basename(path)) for path in used]
+    real = [posixpath.join(real_parent(site, path), posixpath.basename(path)) for path in used]
     unused = [
         folder
         for folder in folders
         if not any(path.startswith(f"{folder}/") for path in (*used, *real))
     ]
     return tuple(sorted(unused, key=lambda folder: folder.count("/"), reverse=True))
-
-
-def _real_parent(site: Site, path: str) -> str:
-    fact = site.seen(path)
-    return trail(fact).parent if fact else posixpath.dirname(path)

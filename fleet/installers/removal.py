@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from fleet.facts.model import PathFact
 from fleet.facts.request import PathQuestion, Read
-from fleet.installers.decision import unedited
+from fleet.installers.decision import blocked, unedited
+from fleet.installers.ground import closed_folder
 from fleet.installers.jsonc import Edit, applied, find, remove
 from fleet.installers.jsonc_read import BrokenJson, read_jsonc
 from fleet.installers.kinds import compose, service
@@ -72,6 +73,10 @@ def take_away(site: Site, entries: Iterable[Entry]) -> Removal:
         notes: list[str] = []
         for entry in group:
             taken = _TAKERS[entry.kind](site, entry)
+            shut = closed_folder(site, taken.actions)
+            if shut:
+                why = f"lies in {site.shown(shut)}, which this user may not write in"
+                taken = Taken(left=why)
             if taken.left:
                 conflicts.append(_left(site, entry, taken.left))
                 continue
@@ -120,8 +125,11 @@ def _take_placed(site: Site, entry: Entry) -> Taken:
         return _taken(site, entry, _as_written(entry))
     state = state_of(fact)
     if state == "-":
-        back = PutBack(path=entry.path, expect=state, backup=entry.backup)
-        return Taken((back,)) if entry.backup else Taken()
+        if not entry.backup:
+            return Taken()
+        if fact.blocked:
+            return Taken(left=f"cannot be put back: {blocked(site, fact)[0]}")
+        return Taken((PutBack(path=entry.path, expect=state, backup=entry.backup),))
     if state is None:
         return Taken(left=f"cannot be seen ({fact.why or fact.state})")
     if not unedited(entry, fact):

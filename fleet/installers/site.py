@@ -92,6 +92,7 @@ class Site:
         folders: folders this plan makes.
         touched: paths this plan changes; a later action on one expects it as this plan left it.
         provided: folders this plan fills, so that a link may lead into them.
+        closed: folders that were seen in which the user who was asked may not write.
     """
 
     facts: Facts
@@ -102,9 +103,12 @@ class Site:
     folders: dict[str, None] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     provided: set[str] = field(default_factory=set)
+    closed: frozenset[str] = field(init=False)
     _absolute: dict[str, PathFact] = field(init=False)
 
     def __post_init__(self) -> None:
+        paths = self.facts.paths.values()
+        self.closed = frozenset(folder for fact in paths for folder in fact.closed)
         self._absolute = {self.absolute(path): fact for path, fact in self.facts.paths.items()}
 
     @property

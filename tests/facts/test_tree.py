@@ -250,7 +250,8 @@ def sorted_entries(found: PathFact) -> PathFact:
     entries = found.entries and tuple(sorted(found.entries, key=lambda entry: entry.name))
     # Whether a folder may be written in is tried by who is there, and an inode is a running
     # machine's; a tree tells neither.
-    return found.model_copy(update={"entries": entries, "writable": None, "inode": None})
+    untold = {"writable": None, "closed": (), "inode": None}
+    return found.model_copy(update={"entries": entries, **untold})
 
 
 def test_posix_root_is_one_slash() -> None:

@@ -91,6 +91,19 @@ _reading() { # read: a final that is there, and may be looked at, but not read
   _stop unreadable "$_cur" 'permission denied: this user may not read it'
 }
 
+_closed() { # key: folders that matter to a change of _asked, and that may not be written in
+  case $_state in
+    absent) _x=$_cur _y=$_cur ;;
+    present) _x=${_asked%/*} _y=${_cur%/*} ;;
+    *) _x=${_asked%/*} _y=$_x ;;
+  esac
+  for _q in "${_x:-/}" "${_y:-/}"; do
+    if ! [ -d "$_q" ] || [ -w "$_q" ]; then continue; fi
+    _enc "$_q"
+    _out closed "$1" "$_r"
+  done
+}
+
 ask_path() { # key, read (s h p w l j e), limit, path, public names for j and e
   case $4 in
     '~') _q=$_HOME ;;
@@ -99,6 +112,7 @@ ask_path() { # key, read (s h p w l j e), limit, path, public names for j and e
   esac
   _asked=$_q
   _walk "$1" "$_asked"
+  _closed "$1"
   _final=$_cur
   if [ "$_state" = present ]; then _reading "$2"; else _final=''; fi
   if [ -L "${_asked%/}" ]; then _a==1; else _a==0; fi

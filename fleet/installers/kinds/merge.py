@@ -35,7 +35,7 @@ class MergeKind:
         fact = site.seen(item.path)
         values = _body(item).values
         path = site.absolute(item.path)
-        if fact is not None and state_of(fact) == "-":
+        if fact is not None and state_of(fact) == "-" and not fact.blocked:
             return _create(item, site, path, fact, values)
         real = _real(fact, path)
         text = None if fact is None else _text(site.content(fact))
