@@ -7,6 +7,7 @@ the nonce.
 
 import hashlib
 import hmac
+from collections.abc import Iterable
 from typing import NoReturn
 
 MASK = "***"
@@ -49,6 +50,14 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret is not pickled")
+
+
+def hidden(text: str, secrets: Iterable[Secret]) -> str:
+    """Return a text with ``***`` wherever a secret stands in it."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret.reveal(), MASK)
+    return text
 
 
 def keyed_digest(nonce: str, value: str) -> str:

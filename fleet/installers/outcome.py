@@ -7,7 +7,7 @@ from typing import Protocol
 
 from fleet.errors import ApplyError, ProbeError, TargetBusy
 from fleet.installers.model import Plan
-from fleet.secrets import MASK, Secret
+from fleet.secrets import Secret, hidden
 
 MAX_LINES = 20_000
 _DETAIL = 400
@@ -121,7 +121,7 @@ def read_outcome(outcome: Outcome, plan: Plan, *, hide: Iterable[Secret] = ()) -
         TargetBusy: another operator holds the target.
         ProbeError: it is no answer to this plan.
     """
-    reader = _Reader(plan, tuple(s.reveal() for s in hide if s))
+    reader = _Reader(plan, tuple(hide))
     lines = outcome.output.split(b"\n")
     if len(lines) > MAX_LINES:
         raise ProbeError(f"it printed more than {MAX_LINES} lines", where=plan.target)
@@ -135,8 +135,8 @@ def read_outcome(outcome: Outcome, plan: Plan, *, hide: Iterable[Secret] = ()) -
 class _Reader:
     """Collects frames; unknown ones are left out, numbers beyond the plan are refused."""
 
-    def __init__(self, plan: Plan, hidden: tuple[str, ...]) -> None:
-        self.plan, self.hidden = plan, hidden
+    def __init__(self, plan: Plan, secrets: tuple[Secret, ...]) -> None:
+        self.plan, self.secrets = plan, secrets
         self.seen: set[str] = set()
         self.done: set[int] = set()
         self.changed: list[int] = []
@@ -176,8 +176,7 @@ class _Reader:
             self.notes.append((number, _NUMBERED[word]))
 
     def _clean(self, text: str) -> str:
-        for value in self.hidden:
-            text = text.replace(value, MASK)
+        text = hidden(text, self.secrets)
         shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
         return shown[:_DETAIL]
 

@@ -79,6 +79,8 @@ class Compose:
     Attributes:
         environment: what its texts were filled in from.
         secrets: environment variables that secrets are taken from, by secret.
+        volumes: names that the engine knows volumes by, by the name in the file, where the file
+            gives one; else it is the project's name before the file's.
         problems: what was found wrong while reading.
         places: where each part stands.
     """
@@ -87,6 +89,7 @@ class Compose:
     environment: Mapping[str, str]
     services: Mapping[str, Service] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
+    volumes: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     places: Mapping[Path, Place] = field(default_factory=dict)
 
@@ -150,6 +153,7 @@ class _Reader:
                 if (given := self._mapping(services, name, under="services"))
             },
             secrets=_secrets(self._mapping(data, "secrets")),
+            volumes=_named(self._mapping(data, "volumes")),
             problems=tuple(self.problems),
             places=self.places,
         )
@@ -285,3 +289,12 @@ def _secrets(given: dict[str, Plain]) -> dict[str, str]:
         for name, source in given.items()
         if isinstance(source, dict) and source.get("environment")
     }
+
+
+def _named(given: dict[str, Plain]) -> dict[str, str]:
+    """Return the volumes that do not take the project's name: named ones, and others' own."""
+    named: dict[str, str] = {}
+    for key, volume in given.items():
+        if isinstance(volume, dict) and (volume.get("name") or volume.get("external")):
+            named[key] = forms.word(volume.get("name")) or key
+    return named

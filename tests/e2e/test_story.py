@@ -310,17 +310,41 @@ def test_10_a_container_changed_by_hand_has_drifted(fleet: Fleet) -> None:
         subprocess.run(words, check=True, capture_output=True, timeout=60)
 
     restart("no")
-    try:
-        _, found = fleet.audit("vault")
-    finally:
-        restart("unless-stopped")
+    _, found = fleet.audit("vault")
+    code, planned = fleet.run("plan", "--limit", "vault")
+    applied, output = fleet.run("apply", "--limit", "vault", "--yes")
     drift = found["vault"]["serve.compose"]
     assert drift["verdict"] == "fail", drift
     assert drift["evidence"] == [f"{palace.name}: restart is no, the file says unless-stopped"]
     # It would not end by itself: its idle hours are off.
     assert found["vault"]["serve.stays"]["verdict"] == "pass"
+    assert code == 2, planned
+    assert "restart is no, the file says unless-stopped" in " ".join(planned.split())
+    assert applied == 0, output
     _, found = fleet.audit("vault")
     assert found["vault"]["serve.compose"]["verdict"] == "pass"
+    code, planned = fleet.run("plan", "--limit", "vault")
+    assert code == 0, planned
+
+
+def test_10_a_container_of_another_file_is_recreated_though_the_file_is_right(
+    fleet: Fleet,
+) -> None:
+    compose = fleet.vault / "serve/compose.yml"
+    before = compose.read_text()
+    compose.write_text(before.replace(f"{docker0()}:", "0.0.0.0:"))
+    recreate(fleet)
+    compose.write_text(before)
+
+    code, planned = fleet.run("plan", "--limit", "vault")
+    applied, output = fleet.run("apply", "--limit", "vault", "--yes")
+
+    assert code == 2, planned
+    assert f"does not publish {docker0()}:{fleet.port}" in " ".join(planned.split())
+    assert applied == 0, output
+    code, planned = fleet.run("plan", "--limit", "vault")
+    assert code == 0, planned
+    assert fleet.failing("vault") == {}
 
 
 def test_11_a_palace_of_another_path_is_told_by_its_clients_and_its_host(fleet: Fleet) -> None:

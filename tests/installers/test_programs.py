@@ -6,42 +6,17 @@ from pathlib import Path
 
 import pytest
 from support.bench import SHELLS, Bench
+from support.programs import bench_of, calls, fake
 
-from fleet.facts.model import ContainerFact, EnvValue, Facts
 from fleet.installers.content import written
-from fleet.installers.items import ComposeBody, GitBody, Item, LinkBody, PackageBody, ServiceBody
-from fleet.installers.planning import plan, questions, removal
+from fleet.installers.items import GitBody, Item, LinkBody, PackageBody, ServiceBody
+from fleet.installers.planning import questions, removal
 from fleet.installers.program import program
-from fleet.inventory.model import SecretRef
-from fleet.inventory.render import secret_mark
-from fleet.secrets import Secret, keyed_digest
-
-TOKEN = SecretRef("env", "TOKEN")
 
 
 @pytest.fixture(params=SHELLS)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
-    made = Bench(tmp_path / "home", request.param, values={TOKEN: Secret("tok-EXAMPLE-1")})
-    (tmp_path / "bin").mkdir()
-    made.path = f"{tmp_path}/bin:/usr/bin:/bin"
-    return made
-
-
-def fake(bench: Bench, name: str, body: str = "") -> None:
-    """A program of the target that logs how it was called."""
-    program_file = bench.home.parent / "bin" / name
-    program_file.write_text(f'#!/bin/dash\necho "{name} $*" >>"{log(bench)}"\n{body}\n')
-    program_file.chmod(0o755)
-
-
-def log(bench: Bench) -> Path:
-    return bench.home.parent / "log"
-
-
-def calls(bench: Bench) -> list[str]:
-    text = log(bench).read_text() if log(bench).exists() else ""
-    log(bench).write_text("")
-    return text.replace(str(bench.home), "~").splitlines()
+    return bench_of(tmp_path, request.param)
 
 
 # --- packages ---
@@ -118,119 +93,6 @@ def test_each_manager_is_spoken_to_in_its_own_words(
     bench.bring(package("1.0", manager))
 
     assert calls(bench) == [wanted]
-
-
-# --- compose ---
-
-COMPOSE = "services:\n  palace:\n    image: palace\n    env_file: .env\n"
-
-
-def project(text: str = COMPOSE, more: str = "") -> Item:
-    env = written(f"MEMPALACE_MCP_HTTP_TOKEN='{secret_mark(TOKEN)}'\n{more}", "env")
-    return Item(
-        "serve", "palace", "~/srv/palace/compose.yml", ComposeBody(written(text), env, "pal")
-    )
-
-
-WORDS = (
-    "--project-directory ~/srv/palace --env-file ~/srv/palace/.env -p pal "
-    "-f ~/srv/palace/compose.yml"
-)
-
-
-@pytest.mark.parametrize("plugin", [True, False])
-def test_a_project_is_checked_started_recreated_and_taken_down(bench: Bench, plugin: bool) -> None:
-    fake(bench, "docker", "exit 0" if plugin else "exit 1")
-    fake(bench, "docker-compose")
-    before = bench.tree()
-    head = f"docker compose {WORDS}" if plugin else f"docker-compose {WORDS}"
-
-    def called() -> list[str]:
-        return [line for line in calls(bench) if line != "docker compose version"]
-
-    bench.bring(project())
-    assert called() == [f"{head} config -q", f"{head} up -d --remove-orphans --force-recreate"]
-    assert (bench.home / "srv/palace/.env").stat().st_mode & 0o777 == 0o600
-    assert bench.plan(project()).changes == 0
-    bench.values[TOKEN] = Secret("tok-EXAMPLE-2")
-    made = bench.bring(project())
-    assert made.steps[0].summary == "recreate the compose project pal"
-    assert called()[-1].endswith("--force-recreate")
-    bench.uninstall()
-    assert called() == [f"{head} down"]
-
-    assert bench.tree() == before
-
-
-def test_a_project_that_is_wrong_is_never_started(bench: Bench) -> None:
-    fake(bench, "docker", '[ "$2" = version ] && exit 0; echo "no such service"; exit 15')
-
-    applied = bench.apply(bench.plan(project()))
-
-    assert applied.failure is not None
-    assert applied.failure.detail == ("no such service",)
-    assert [c for c in calls(bench) if " up " in c] == []
-    assert bench.tree() == {}
-
-
-def test_a_project_that_does_not_start_gets_its_old_files_back_and_starts_again(
-    bench: Bench,
-) -> None:
-    fake(bench, "docker")
-    bench.bring(project())
-    calls(bench)
-    before = (bench.home / "srv/palace/compose.yml").read_bytes()
-    fake(bench, "docker", f'grep -q broken "{bench.home}/srv/palace/compose.yml" && '
-         'case "$*" in *" up "*) exit 1 ;; esac; exit 0')  # fmt: skip
-
-    applied = bench.apply(bench.plan(project(COMPOSE + "# broken\n")))
-
-    assert applied.undone
-    assert (bench.home / "srv/palace/compose.yml").read_bytes() == before
-    ups = [c for c in calls(bench) if " up " in c]
-    assert len(ups) == 2, "the failed start, and the old project again"
-
-
-def test_without_compose_the_step_says_so(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "home", "busybox", values={TOKEN: Secret("tok-EXAMPLE-1")})
-
-    applied = bench.apply(bench.plan(project()))
-
-    assert applied.failure is not None
-    assert applied.failure.reason == "the program is not there"
-    assert "neither 'docker compose' nor 'docker-compose'" in applied.failure.detail[0]
-    assert bench.tree() == {}
-
-
-def with_container(facts: Facts, **values: str) -> Facts:
-    variables = {
-        name: EnvValue(set=True, length=len(v), digest=keyed_digest(facts.nonce, v))
-        for name, v in values.items()
-    }
-    container = ContainerFact(name="pal-palace-1", state="running", variables=variables)
-    return facts.model_copy(update={"containers": {"pal": (container,)}})
-
-
-def test_b10_a_container_of_an_older_environment_is_recreated(bench: Bench) -> None:
-    fake(bench, "docker")
-    bench.bring(project())
-    facts = bench.look(questions([project()]))
-    token = {"MEMPALACE_MCP_HTTP_TOKEN": "tok-EXAMPLE-1"}
-
-    current = plan([project()], with_container(facts, **token), secrets=bench.values)
-    stale = plan(
-        [project()],
-        with_container(facts, MEMPALACE_MCP_HTTP_TOKEN="tok-EXAMPLE-0"),
-        secrets=bench.values,
-    )
-    gone = plan(
-        [project()], facts.model_copy(update={"containers": {"pal": ()}}), secrets=bench.values
-    )
-
-    assert current.changes == 0
-    [step] = stale.steps
-    assert "was created with another MEMPALACE_MCP_HTTP_TOKEN" in step.summary
-    assert "no container of it is there" in gone.steps[0].summary
 
 
 # --- services ---

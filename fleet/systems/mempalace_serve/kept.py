@@ -103,6 +103,15 @@ def compose_environment(look: Look) -> dict[str, str]:
     return {name: _value(entry) for name, entry in entries.items()}
 
 
+def compose_unknown(look: Look) -> frozenset[str]:
+    """Return the variables of the ``.env`` beside whose values were not told."""
+    fact = look.artifact("compose-env")
+    if fact is None or fact.env is None:
+        return frozenset()
+    entries = interpret(fact.env, Dialect.COMPOSE).entries
+    return frozenset(name for name, entry in entries.items() if entry.value.value is None)
+
+
 def _value(entry: EnvEntry) -> str:
     if entry.value.value is not None:
         return entry.value.value
