@@ -22,6 +22,7 @@ _REASONS = {
     "run": "the program failed",
     "missing": "the program is not there",
     "slow": "the program took too long",
+    "killed": "the program was ended by a signal (is the machine out of memory?)",
 }
 _REFUSALS = {
     "changed": "the target changed since the plan",

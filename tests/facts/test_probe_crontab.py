@@ -47,6 +47,10 @@ def test_what_cannot_be_seen_is_no_number(
     facts = asked(shell, tmp_path / "bin", text)
     assert facts.crontab == told
     assert ("crontab" in facts.unseen) is (told is None)
+    if "sleep" in text:
+        assert facts.unseen["crontab"] == "crontab -l: no answer within 1 s"
+    elif told is None:
+        assert facts.unseen["crontab"] == "crontab -l: it ended with status 1"
 
 
 def test_a_machine_without_cron_starts_nothing(all_shells: dict[str, Shell]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.places import CASES
-from support.probing import NONCE, Shell, ended
+from support.probing import NONCE, Shell, answer, ended
 
 from fleet.facts.compile import probe_script
 from fleet.facts.model import EnvValue, LaunchFact, State
@@ -127,6 +127,28 @@ def test_failed_launch(shell: Shell, tmp_path: Path) -> None:
     fact = launched(shell, tmp_path, LaunchQuestion("bash -lc", public=("A",)))
     assert fact.state == "failed"
     assert fact.why == "it ended with status 3 without running its command"
+
+
+@pytest.mark.parametrize(
+    ("rc", "how"),
+    [
+        ("kill -9 $$", "status 137, that of signal 9 (KILL),"),
+        ("kill -15 $$", "status 143, that of signal 15 (TERM),"),
+        ("kill -11 $$", "status 139, that of signal 11 (SEGV),"),
+        ("exit 124", "status 124"),
+        ("exit 255", "status 255"),
+    ],
+)
+@pytest.mark.parametrize("known", ["$(command -v timeout)", ""], ids=["timeout", "no timeout"])
+def test_a_launch_that_its_own_rc_file_ends_was_not_slow(
+    shell: Shell, tmp_path: Path, rc: str, how: str, known: str
+) -> None:
+    (tmp_path / ".bash_profile").write_text(f"{rc}\n")
+    request = Request(NONCE, launches=(LaunchQuestion("bash -lc", public=("A",)),), seconds=9)
+    script = probe_script(request).replace("_timeout=$(command -v timeout)", f"_timeout={known}")
+    fact = answer(shell.run(script, home=tmp_path).stdout, request).launches["bash -lc"]
+    assert fact.state == "failed"
+    assert fact.why == f"it ended with {how} without running its command"
 
 
 def test_launch_that_hangs_is_ended(shell: Shell, tmp_path: Path) -> None:

@@ -233,6 +233,19 @@ def test_a_program_that_hangs_is_ended_and_undone(tmp_path: Path, shell: str) ->
     assert bench.tree() == {}
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("name", ["KILL", "TERM"])
+def test_a_program_that_a_signal_ends_was_not_slow(tmp_path: Path, shell: str, name: str) -> None:
+    bench = Bench(tmp_path / "home", shell)
+    made = with_run(bench.plan(file("~/f", b"x")), "sh", "-c", f"kill -{name} $$", seconds=60)
+
+    applied = bench.apply(made)
+
+    assert applied.failure is not None
+    assert applied.failure.reason.startswith("the program was ended by a signal")
+    assert bench.tree() == {}
+
+
 class Started:
     """An apply under way, with its streams in hand."""
 

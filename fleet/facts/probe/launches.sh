@@ -14,13 +14,30 @@ _original() { # give back the environment the probe was started with
   if [ -n "$_L1" ]; then LC_ALL=$_L0; else unset LC_ALL; fi
 }
 
-_limited() { # command...: its status, or 124 when it took longer than _SECONDS
+_clock() { # -> _t: hundredths of a second; whole seconds where /proc does not tell them
+  if { read -r _t _u </proc/uptime; } 2>/dev/null; then _t=${_t%.*}${_t#*.}; else _t=$(date +%s)00; fi
+}
+
+_limited() { # command...: its status; 124 and _late=1 when it was ended after _SECONDS
+  _late=0
+  _clock
+  _began=$_t
   if [ -n "$_timeout" ]; then
     "$_timeout" -s KILL "$_SECONDS" "$@"
     _q=$?
-    case $_q in 137 | 143) return 124 ;; esac
-    return $_q
+  else
+    _watched "$@"
   fi
+  # A program that ends itself by a signal has the same status; only the time tells them apart.
+  case $_q in
+    137 | 143)
+      _clock
+      [ $((_t - _began)) -lt $((_SECONDS * 100)) ] || _late=1 _q=124 ;;
+  esac
+  return $_q
+}
+
+_watched() { # command...: its status -> _q
   "$@" &
   _pid=$!
   (
@@ -34,8 +51,16 @@ _limited() { # command...: its status, or 124 when it took longer than _SECONDS
   wait $_pid
   _q=$?
   kill $_dog 2>/dev/null
-  [ $_q -ne 137 ] || _q=124
-  return $_q
+}
+
+_ending() { # status, _late -> _r: how a program ended that did not do its work
+  _r="it ended with status $1"
+  if [ "$2" = 1 ]; then
+    _r="no answer within $_SECONDS s"
+  elif [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
+    _q=$(kill -l $(($1 - 128)) 2>/dev/null)
+    [ -z "$_q" ] || _r="$_r, that of signal $(($1 - 128)) ($_q),"
+  fi
 }
 
 _find_timeout() { # -> _timeout, empty where there is none that takes these arguments
@@ -61,12 +86,12 @@ _variables() { # key, public names, secret names: from _ans
   done
 }
 
-_run() { # command...: what it reports between its marks -> _ans, its status -> _rc
+_run() { # command...: what it reports between its marks -> _ans, its status and _late -> _rc
   _ans=$(
     {
       _original
       _limited "$@" </dev/null
-      printf '\n@%s=%s\n\n' "$_N" $? # one line more than needed: some sed read one ahead
+      printf '\n@%s=%s\n\n' "$_N" "$? $_late" # one line more than needed: some sed read one ahead
     } 2>/dev/null | sed -n -e "/^@$_N=/{p;q;}" -e "/^@$_N \[/,/^@$_N ]/p"
   )
   _rc=${_ans##*"@$_N="}
@@ -92,8 +117,9 @@ ask_launch() { # key, public names, secret names, shell words...
       _variables "$_ke" "$_pu" "$_se"
       ! _value PATH || _lp=$_v ;;
     *)
-      if [ "$_rc" = 124 ]; then _q=timeout _r="no answer within $_SECONDS s"
-      else _q=failed _r="it ended with status $_rc without running its command"; fi
+      _late=${_rc#* }
+      _ending "${_rc% *}" "$_late"
+      if [ "$_late" = 1 ]; then _q=timeout; else _q=failed _r="$_r without running its command"; fi
       _enc "$_r"
       _out launch "$_ke" "=$_q" "$_r" ;;
   esac
@@ -108,13 +134,19 @@ ask_crontab() { # word: how many lines of this user's crontab hold it, comments 
     return 0
   fi
   _find_timeout
-  _r=$(_limited "$_dir/crontab" -l </dev/null 2>&1 && printf '\n@%s' "$_N")
+  _r=$(
+    _limited "$_dir/crontab" -l </dev/null 2>&1
+    printf '\n@%s=%s' "$_N" "$? $_late"
+  )
+  _rc=${_r##*"@$_N="}
   case $_r in
-    *"$_NL@$_N")
+    *"$_NL@$_N=0 0")
       _r=$(printf '%s\n' "$_r" | grep -v '^[[:space:]]*#' | grep -cF -e "$1")
       _out crontab "=$_r" ;;
     *'no crontab'* | *"can't open"*) _out crontab =0 ;;
-    *) _unseen crontab 'crontab -l failed, or took too long' ;;
+    *)
+      _ending "${_rc% *}" "${_rc#* }"
+      _unseen crontab "crontab -l: ${_r%,}" ;;
   esac
   _r=''
 }

@@ -7,6 +7,7 @@
 limit() {
   limited=$1 watched=$STATE/journal/running
   shift
+  rm -f "$watched.late"
   : >"$watched"
   "$@" </dev/null 3>&- &
   child=$!
@@ -16,6 +17,7 @@ limit() {
       sleep 1
       waited=$((waited + 1))
       if [ "$waited" -eq "$limited" ] && [ -e "$watched" ]; then
+        : >"$watched.late"
         kill -TERM "$child"
       elif [ "$waited" -eq $((limited + 3)) ] && [ -e "$watched" ]; then
         kill -KILL "$child"
@@ -47,7 +49,11 @@ run() {
     detail "$N"
     ;;
   126 | 127) fail missing ;;
-  137 | 143) fail slow ;;
+  137 | 143)
+    # The status alone does not tell who ended it: the watcher, or a machine out of memory.
+    [ ! -e "$STATE/journal/running.late" ] || fail slow
+    fail killed
+    ;;
   *) fail run ;;
   esac
   say 'done' "$N"

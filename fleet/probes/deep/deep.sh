@@ -40,15 +40,17 @@ deep_run() { # words of the launching shell; none for the environment as it is
   (
     _original
     _limited "$@" </dev/null
+    printf '%s %s' $? "$_late" >"$_deep/status"
   ) >/dev/null 2>&1
-  _rc=$?
+  _rc=$(cat "$_deep/status" 2>/dev/null)
   if [ -s "$_deep/result" ]; then
     printf '\n@fleet-deep %s result %s\n' "$_N" "$(cat "$_deep/result")"
   elif [ -s "$_deep/why" ]; then
     _tell "$(cat "$_deep/why")"
-  elif [ $_rc = 124 ]; then
-    _tell "no answer within $_SECONDS s"
   else
-    _tell "its shell ended with status $_rc and ran nothing"
+    _late=${_rc#* }
+    _ending "${_rc% *}" "$_late"
+    [ "$_late" = 1 ] || _r="its shell ran nothing: ${_r%,}"
+    _tell "$_r"
   fi
 }

@@ -47,7 +47,11 @@ def ran(words: list[str], folder: Path, text: str, path: str) -> DeepFact:
         (CONTAINER, "there is no node on the PATH"),
         ("sh -c", "there is no node on the PATH"),
         ("no-such-shell -c", "there is no no-such-shell here"),
-        ("sh -c 'exit 3'", "its shell ended with status 3 and ran nothing"),
+        ("sh -c 'exit 3'", "its shell ran nothing: it ended with status 3"),
+        (
+            "sh -c 'kill -9 $$'",
+            "its shell ran nothing: it ended with status 137, that of signal 9 (KILL)",
+        ),
     ],
 )
 def test_every_shell_says_why_nothing_ran_and_leaves_nothing(
