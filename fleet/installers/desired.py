@@ -107,6 +107,7 @@ def _item(r: Resolved, name: str, artifact: Artifact, maker: _Maker) -> Item:
         body=body,
         env=artifact.read is Read.ENV,
         problem=_problem(artifact, body),
+        needs=tuple(f"{r.system.system}.{need}" for need in artifact.needs),
     )
 
 

@@ -142,6 +142,7 @@ class Item:
         path: as the description spells it, ``~`` unexpanded; for a package, empty.
         env: whether an audit reads it as an env file, whose bytes and hash never travel.
         problem: why it must not be brought whatever lies there, and what to do; empty for none.
+        needs: keys of items that must not stand in conflict for this one to be brought.
     """
 
     system: str
@@ -150,6 +151,7 @@ class Item:
     body: Body
     env: bool = False
     problem: tuple[str, str] | None = None
+    needs: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

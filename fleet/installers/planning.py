@@ -76,7 +76,10 @@ def plan(
     site = _site(facts, adopt=adopt, secrets=secrets, blobs=blobs)
     if _was_cut(site):
         return _recovery(site)
-    decided = [(item, _decide(item, site)) for item in items]
+    decided: list[tuple[Item, Decision]] = []
+    for item in items:
+        stuck = {other.key for other, decision in decided if decision.conflicts}
+        decided.append((item, _decide(item, site, stuck)))
     unwanted = _unwanted(site, decided, scope)
     removal = take_away(site, unwanted) if prune else Removal((), (), ())
     notes = [note for _, decision in decided for note in decision.notes]
@@ -177,7 +180,7 @@ def _holder(content: bytes) -> str:
     return "".join(c for c in text if c.isprintable())[:200]
 
 
-def _decide(item: Item, site: Site) -> Decision:
+def _decide(item: Item, site: Site, stuck: Collection[str]) -> Decision:
     if item.problem:
         what, hint = item.problem
         conflict = Conflict(key=item.key, path=site.absolute(item.path), what=what, hint=hint)
@@ -195,11 +198,24 @@ def _decide(item: Item, site: Site) -> Decision:
     if shut:
         conflict = closed_conflict(item.key, site, site.absolute(item.path) or shut, shut)
         decision = Decision(conflicts=(conflict,))
+    needed = [key for key in item.needs if key in stuck]
+    if needed and decision.steps:
+        decision = Decision(conflicts=(_waits(item, site, needed[0]),))
     if decision.conflicts:
         site.folders = folders
     for step in decision.steps:
         site.touched.update(a.path for a in step.actions if not isinstance(a, Run))
     return decision
+
+
+def _waits(item: Item, site: Site, needed: str) -> Conflict:
+    path = site.absolute(item.path)
+    return Conflict(
+        key=item.key,
+        path=path,
+        what=f"{site.shown(path)} is left as it is: it needs {needed}, which cannot be brought",
+        hint=f"put {needed} right first",
+    )
 
 
 def _unwanted(

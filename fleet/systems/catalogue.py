@@ -197,8 +197,24 @@ def _load(package: str) -> Entry:
         raise CatalogueError(f"{spot}: {first['msg']}", where=str(path)) from error
 
 
+def _validate_artifacts(system: System) -> None:
+    """Refuse an artifact that needs one that is not there, or that is brought after it."""
+    before: list[str] = []
+    for name, artifact in system.artifacts.items():
+        for needed in artifact.needs:
+            if needed not in before:
+                raise CatalogueError(
+                    f"there is no artifact {needed!r} before it",
+                    where=f"system {system.system}, artifact {name}",
+                    hint=f"artifacts before it: {', '.join(before) or 'none'}",
+                )
+        before.append(name)
+
+
 def _validate(catalogue: Catalogue) -> None:
     ids: set[str] = set()
+    for entry in catalogue.entries.values():
+        _validate_artifacts(entry.system)
     for system, gate in catalogue.gates():
         where = f"system {system.system}, gate {gate.id}"
         if gate.id in ids:

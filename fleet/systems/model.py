@@ -30,12 +30,15 @@ class Artifact(Spec):
         read: how much of it an audit reads.
         when: a Jinja expression over the variables; false means not wanted on this target.
         keys: of a file that is read as JSON, the keys whose values may leave the target.
+        needs: artifacts of the system without which this one is not brought: where one of them
+            cannot be, it is left as it is too.
     """
 
     path: str = ""
     read: Read = Read.HASH
     keys: tuple[str, ...] = ()
     when: str | None = None
+    needs: tuple[Name, ...] = ()
     about: str = ""
 
 

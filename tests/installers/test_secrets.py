@@ -312,3 +312,34 @@ def test_b11_an_encrypted_source_is_not_shipped(bench: Bench) -> None:
 
     assert conflict.what == "x is encrypted by git-crypt and was not unlocked on the controller"
     assert not any(isinstance(a, PutFile) for _, a in bench.plan(*made).actions)
+
+
+def test_without_the_file_that_it_sources_no_loader_is_written(bench: Bench) -> None:
+    bench.values[TOKEN] = Secret("tok'EXAMPLE")
+    bench.write(".bashrc", "mine\n")
+    before = bench.tree()
+
+    made = bench.plan(*items("bash -lc", "bash -ic", "zsh -ilc"))
+
+    assert made.steps == ()
+    file, *loaders = made.conflicts
+    assert "a single quote" in file.what
+    assert {c.key for c in loaders} == {
+        "env.loader-login",
+        "env.loader-bash-interactive",
+        "env.loader-zsh-interactive",
+    }
+    assert all("needs env.file, which cannot be brought" in c.what for c in loaders)
+    assert bench.tree() == before
+
+
+def test_a_loader_that_is_there_is_no_conflict_where_its_file_cannot_be_renewed(
+    bench: Bench,
+) -> None:
+    bench.bring(*items())
+    bench.values[TOKEN] = Secret("tok'EXAMPLE")
+
+    made = bench.plan(*items())
+
+    assert [c.key for c in made.conflicts] == ["env.file"]
+    assert made.unchanged == 1

@@ -107,6 +107,10 @@ def test_a_third_party_adds_a_system_by_entry_point(package: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        (
+            "{system: other-memory, about: x, artifacts: {a: {kind: link, source: x, needs: [b]}}}",
+            "no artifact 'b' before it",
+        ),
         ("system: other-memory\nabout: x\ngate: []\n", "gate"),
         ("system: env\nabout: x\n", "described twice"),
         ("a: [", "system.yml"),
