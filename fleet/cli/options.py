@@ -1,7 +1,6 @@
 """The options that commands share, and the one value that a command gets them in."""
 
 import functools
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 
 from fleet.cli import completion
 from fleet.cli.completion import DEFAULTS
+from fleet.cli.places import writable
 from fleet.engine.options import DEFAULT_JOBS, AuditOptions, DeployOptions
 from fleet.errors import UsageError
 
@@ -105,20 +105,6 @@ def _seconds(_ctx: click.Context, _param: click.Parameter, value: float | None) 
     if value is not None and not 0 < value <= MOST_SECONDS:
         raise click.BadParameter(f"it takes seconds, more than 0 and at most {MOST_SECONDS}")
     return value
-
-
-def _writable(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse before the work what could not be written after it."""
-    if path is None or str(path) == "-":
-        return None
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        raise click.BadParameter(f"there is no folder {folder} to write to")
-    if path.is_dir():
-        raise click.BadParameter(f"{path} is a folder; it takes a file")
-    if not os.access(path if path.exists() and not path.is_file() else folder, os.W_OK):
-        raise click.BadParameter(f"{folder} cannot be written to")
-    return path
 
 
 OPTIONS: Mapping[str, Callable[[Command], Command]] = {
@@ -223,7 +209,7 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         "--output",
         metavar="FILE",
         type=click.Path(path_type=Path),
-        callback=_writable,
+        callback=writable,
         help="Write the report to a file, whole or not at all.",
     ),
     "verbose": click.option("-v", "--verbose", is_flag=True, help="Show passes and every name."),

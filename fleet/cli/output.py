@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from fleet.cli.options import Options
+from fleet.cli.places import written
 from fleet.reports.view import Detail, View, renderer
 from fleet.verifier.run import Run, conclude
 
@@ -56,9 +57,13 @@ def write(path: Path, text: str, mode: int = 0o666) -> None:
         mode: permission bits of a new file, less the umask; an old file keeps its own.
 
     Raises:
-        OSError: it could not be written; what was there before is untouched.
+        UsageError: it could not be written; what was there before is untouched.
     """
-    place, data = path.resolve(), text.encode("utf-8", "backslashreplace")
+    with written(path):
+        _write(path.resolve(), text.encode("utf-8", "backslashreplace"), mode)
+
+
+def _write(place: Path, data: bytes, mode: int) -> None:
     if place.exists() and not place.is_file():
         place.write_bytes(data)
         return

@@ -29,7 +29,7 @@ from fleet.inventory.model import Value
 from fleet.inventory.nodes import ListNode, MapNode, Node, Pair, ScalarNode
 from fleet.inventory.scalars import plain_scalar
 from fleet.inventory.tags import tagged_scalar, unknown_tag
-from fleet.inventory.yaml_errors import syntax_error
+from fleet.inventory.yaml_errors import LAST_CHARACTER, NO_CHARACTER, syntax_error
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 40
@@ -39,6 +39,11 @@ _UNPRINTABLE = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 _LOADER = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)
+# JSON writes a character beyond U+FFFF as a pair of escapes, and YAML 1.2 takes all of JSON.
+# libyaml refuses the pair; PyYAML's own parser leaves its halves, which are joined here.
+_HALF_ESCAPE = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F]")
+_HALF = re.compile("[\ud800-\udfff]")
+_LONE_HALF = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 
 
 def load(text: str | bytes, file: str) -> Value:
@@ -59,13 +64,32 @@ def parse(text: str | bytes, file: str) -> Node:
     clean = _clean(text, file)
     composer = _Composer(file)
     try:
-        for event in pyyaml.parse(clean, Loader=_LOADER):
+        loader = pyyaml.SafeLoader if _HALF_ESCAPE.search(clean) else _LOADER
+        for event in pyyaml.parse(clean, Loader=loader):
             composer.take(event)
     except pyyaml.MarkedYAMLError as error:
         raise syntax_error(error, clean, file) from None
+    except InventoryError:
+        raise
+    except (ValueError, OverflowError):  # what PyYAML's own parser makes of "\\UFFFFFFFF"
+        raise InventoryError(NO_CHARACTER, place=Place(file), hint=LAST_CHARACTER) from None
     except pyyaml.YAMLError as error:
         raise InventoryError(f"this is not YAML: {error}", place=Place(file)) from None
     return composer.root or ScalarNode(None, "", Place(file, 1, 1))
+
+
+def _joined(text: str, place: Place) -> str:
+    """Join the halves of characters that were written as a pair of escapes."""
+    if not _HALF.search(text):
+        return text
+    lone = _LONE_HALF.search(text)
+    if lone:
+        raise InventoryError(
+            f"\\u{ord(lone.group()):04x} is half of a character, and the other half is missing",
+            place=place,
+            hint='a pair is one character, as in "\\ud83d\\ude00"; or write the character itself',
+        )
+    return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def decoded(raw: bytes, file: str) -> str:
@@ -127,7 +151,6 @@ class _Composer:
         self._file = file
         self._stack: list[_Frame] = []
         self._anchors: dict[str, Node] = {}
-        self._weight = 0
 
     def take(self, event: Event) -> None:
         """Take the next event of the stream."""
@@ -152,7 +175,8 @@ class _Composer:
         return Place(self._file, mark.line + 1, mark.column + 1) if mark else Place(self._file)
 
     def _scalar(self, event: ScalarEvent) -> ScalarNode:
-        place, text = self._place(event), event.value
+        place = self._place(event)
+        text = _joined(event.value, place)
         if event.tag not in (None, "!"):
             key = self._stack[-1].key if self._stack else None
             return tagged_scalar(event.tag, text, place, key.text if key else "")

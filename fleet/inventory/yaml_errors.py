@@ -5,7 +5,10 @@ import yaml as pyyaml
 from fleet.errors import InventoryError, Place
 
 _OPEN_QUOTE = "a quoted text begins here and does not end"
+NO_CHARACTER = "an escape inside double quotes is of no character"
+LAST_CHARACTER = 'the last one is "\\U0010FFFF"'
 _MEANINGS = (
+    (("invalid Unicode character",), NO_CHARACTER, LAST_CHARACTER),
     (("escape",), "an unknown escape inside double quotes", "write `\\\\` for a backslash"),
     (("tab character",), "a tab indents this line", "YAML is indented with spaces only"),
     (("nesting depth",), "this is nested too deeply", ""),

@@ -122,3 +122,17 @@ def test_version() -> None:
     result = invoke("--version")
     assert result.exit_code == 0
     assert result.stdout.startswith("fleet ")
+
+
+@pytest.mark.parametrize("more", [(), ("--system", "nonsense"), ("--require", "nonsense")])
+def test_check_tells_a_wrong_address_before_what_to_look_for(more: tuple[str, ...]) -> None:
+    result = invoke("check", "local:~", "nonsense:x", *more)
+    assert result.exit_code == 1
+    assert "`x` is no port" in result.stderr
+    assert "--system" not in result.stderr
+
+
+def test_check_of_a_good_address_asks_what_to_look_for() -> None:
+    result = invoke("check", "local:~")
+    assert result.exit_code == 1
+    assert "nothing says what to look for" in result.stderr

@@ -152,6 +152,28 @@ def test_deep_nesting_by_aliases_is_refused() -> None:
         load(text, "f.yml")
 
 
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ('"\\ud83d\\ude00"', "\U0001f600"),
+        ('"a\\uD83D\\uDE00b\\u00e9"', "a\U0001f600b\u00e9"),
+        ('"\\U0000d83d\\U0000de00"', "\U0001f600"),
+        ("'\\ud83d\\ude00'", "\\ud83d\\ude00"),
+        ("\\ud83d\\ude00", "\\ud83d\\ude00"),
+        ('"\\\\ud83d"', "\\ud83d"),
+    ],
+)
+def test_a_pair_of_escapes_is_one_character(text: str, value: str) -> None:
+    assert load(f'{{a: {text}, "k": 1}}', "f.yml") == {"a": value, "k": 1}
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.dictionaries(st.text(min_size=1), st.text()))
+def test_all_of_json_is_read_as_json_means_it(data: dict[str, str]) -> None:
+    data.pop("<<", None)
+    assert load(json.dumps(data), "f.yml") == data
+
+
 def test_a_huge_text_is_refused() -> None:
     with pytest.raises(InventoryError, match="larger than 4 MiB"):
         load(b"#" * (MAX_BYTES + 1), "f.yml")
@@ -169,6 +191,14 @@ def test_a_huge_text_is_refused() -> None:
         ("a: `b`", "f.yml:1:4", "cannot begin with '`'"),
         ("a: 'b\nc: d\n", "f.yml:1:4", "does not end"),
         ('a: "\\q"', "f.yml:1:5", "escape"),
+        ('a: "\\ud83d"', "f.yml:1:4", "\\ud83d is half of a character"),
+        ('a: "\\ude00\\ud83d"', "f.yml:1:4", "\\ude00 is half of a character"),
+        ('"\\ud83d": b', "f.yml:1:1", "half of a character"),
+        ('a: "\\ud83dx\\ude00"', "f.yml:1:4", "half of a character"),
+        ('a: "\\U0000d83d"', "f.yml:1:4", "half of a character"),
+        ('a: "\\UFFFFFFFF"', "f.yml:1:7", "of no character"),
+        ('a: "\\ud83d\\ude00"\nb: "\\UFFFFFFFF"', "f.yml", "of no character"),
+        ('a: "\\ud83d\\ude00"\n b: 1', "f.yml:2:2", "fits nothing above"),
         ("a: [1, 2\nb: 3\n", "f.yml:2:2", "closing bracket is missing (it began in line 1)"),
         ("- a\nb: c\n", "f.yml:2:1", "fits nothing above"),
         ("a: {{ b }}", "f.yml:1:5", "cannot be a key"),

@@ -32,6 +32,7 @@ def check(engine: Engine, addresses: tuple[str, ...], options: Options) -> int:
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
 
     variables = engine.variables(options.variables)
+    targets = engine.addressed(dict.fromkeys(addresses), variables)
     context = engine.context(options.inventory, variables)
     known_names(context, options)
     if not options.systems:
@@ -39,7 +40,6 @@ def check(engine: Engine, addresses: tuple[str, ...], options: Options) -> int:
             "nothing says what to look for",
             hint=f"name it with --system: {', '.join(context.catalogue.systems)}",
         )
-    targets = engine.addressed(dict.fromkeys(addresses), variables)
     with watching(len(targets), options) as observer:
         run = engine.audit(targets, context, options.audit(), observer, "check")
     return report(run, options)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fleet.cli.engine import Engine
+from fleet.cli.places import made_folder
 
 
 @click.command(short_help="Play the whole story on this machine.")
@@ -23,4 +24,6 @@ def demo(engine: Engine, folder: Path | None, keep: bool) -> int:
     Two homes, three images at three dates of a toolkit, and a real palace, in a scratch folder.
     No Docker, no root. The palace is downloaded from the package index the first time.
     """
+    if folder is not None:
+        made_folder(folder)
     return engine.demo(folder, keep=keep)

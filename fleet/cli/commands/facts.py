@@ -37,12 +37,13 @@ def facts(engine: Engine, patterns: tuple[str, ...], folder: Path | None, option
     """
     from dataclasses import replace  # noqa: PLC0415 - lazy
 
+    from fleet.cli.places import made_folder  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
 
     limit = tuple(word for pattern in patterns for word in pattern.split(",") if word)
     context, targets = chosen(engine, replace(options, limit=limit))
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made_folder(folder, 0o700)
     with watching(len(targets), options) as observer:
         looked = list(engine.facts(targets, context, options.audit(), observer))
     return _saved(looked, folder, quiet=options.quiet)

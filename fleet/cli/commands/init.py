@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fleet.cli.engine import Engine
+from fleet.cli.places import made_folder, written
 from fleet.errors import UsageError
 
 FOLDER = Path("inventory")
@@ -20,14 +21,14 @@ def init(engine: Engine, folder: Path) -> int:
     """
     files = {folder / name: text for name, text in engine.starter().items()}
     for place in files:
-        if place.exists():
+        if place.is_symlink() or place.exists():
             hint = "name another folder, or change that file"
             raise UsageError(
                 "there is an inventory already, and it stays", where=str(place), hint=hint
             )
-    folder.mkdir(parents=True, exist_ok=True)
+    made_folder(folder)
     for place, text in files.items():
-        with place.open("x", encoding="utf-8") as stream:
+        with written(place), place.open("x", encoding="utf-8") as stream:
             stream.write(text)
         click.echo(f"wrote {place}")
     click.echo("  fill it in, then: fleet inventory check, fleet plan, fleet provision")
