@@ -17,6 +17,7 @@ from support.documents import Block, Page
 from support.places import ROOT
 
 from fleet.cli.main import cli
+from fleet.cli.wanted import WantedType
 from fleet.inventory.known import Known
 from fleet.inventory.load import load_inventory
 from fleet.inventory.playbook import read_playbook
@@ -192,6 +193,9 @@ def resolved(words: tuple[str, ...]) -> tuple[click.Command, dict[str, object], 
             raise click.MissingParameter(ctx=context, param=parameter)
         if isinstance(parameter.type, click.Choice) and isinstance(value, str):
             parameter.type.convert(value, parameter, context)
+        if isinstance(parameter.type, WantedType):
+            for one in value if isinstance(value, list) else ():
+                parameter.type.convert(str(one).partition(":")[0], parameter, context)
     return command, options, left
 
 

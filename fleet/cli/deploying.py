@@ -143,13 +143,13 @@ def carry_out(
     for one in applied:
         if one.recovered:
             told = f"{printable(one.target.name)}: the earlier run was undone; planning again"
-            click.echo(told, err=options.format == "json")
+            click.echo(told, err=options.aside)
     return applied
 
 
 def show_plans(plans: "Sequence[TargetPlan]", options: Options) -> None:
     """Show plans on the way to something else; beside a JSON document they go to stderr."""
-    aside = options.format == "json"
+    aside = options.aside
     seen = replace(view(options), colour=False) if aside else view(options)
     text = plans_text(plans, seen, diff=options.diff, closing=False)
     click.echo(text, err=aside, color=True)

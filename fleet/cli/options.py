@@ -4,17 +4,18 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import click
 
 from fleet.cli import completion
 from fleet.cli.completion import DEFAULTS
 from fleet.cli.places import writable
+from fleet.cli.wanted import Wanted, WantedType, sorted_out
 from fleet.engine.options import DEFAULT_JOBS, AuditOptions, DeployOptions
 from fleet.errors import UsageError
 
-FORMATS = ("terminal", "json")
+PLAIN_FORMATS = ("terminal", "json")  # of what is no run of gates
 MOST_JOBS = 256
 MOST_SECONDS = 86_400
 
@@ -28,6 +29,8 @@ class Options:
     Attributes:
         variables: ``NAME=VALUE`` as given.
         timeout: seconds for one target; None means the job's own default.
+        format: the report on stdout, or in ``output``; None where all of them have a file.
+        files: the reports that have a file of their own.
     """
 
     inventory: Path | None = None
@@ -44,10 +47,16 @@ class Options:
     prune: bool = False
     yes: bool = False
     diff: bool = True
-    format: str = "terminal"
+    format: str | None = "terminal"
+    files: tuple[Wanted, ...] = ()
     output: Path | None = None
     verbose: bool = False
     quiet: bool = False
+
+    @property
+    def aside(self) -> bool:
+        """Whether stdout is for a program, so that what is said to a person goes to stderr."""
+        return self.format not in ("terminal", None)
 
     def source(self) -> Path:
         """Return the inventory: the one that is named, else the one that lies here.
@@ -199,10 +208,18 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
     ),
     "format": click.option(
         "--format",
-        type=click.Choice(FORMATS),
+        type=click.Choice(PLAIN_FORMATS),
         default="terminal",
         show_default=True,
         help="Form of the report.",
+    ),
+    "formats": click.option(
+        "--format",
+        "formats",
+        type=WantedType(),
+        multiple=True,
+        help="Form of the report: terminal, json, junit, sarif, markdown, github, tap. May be"
+        " given again, with a file each (FORMAT:>>FILE appends).  [default: terminal]",
     ),
     "output": click.option(
         "-o",
@@ -219,6 +236,7 @@ INVENTORY = ("inventory", "variables")
 TARGETS = ("limit", "systems")
 WORK = ("jobs", "timeout")
 REPORT = ("format", "output", "verbose", "quiet")
+RUN_REPORT = ("formats", "output", "verbose", "quiet")  # of a command that ends in findings
 
 
 def takes(*names: str) -> Callable[[Command], Command]:
@@ -247,4 +265,9 @@ def _made(shared: Mapping[str, object]) -> Options:
         )
     if shared.get("verbose") and shared.get("quiet"):
         raise UsageError("--verbose and --quiet contradict each other", hint="give one of them")
+    if "formats" in shared:
+        wanted = cast("tuple[Wanted, ...]", shared["formats"])
+        output = cast("Path | None", shared.get("output"))
+        form, files = sorted_out(wanted, output)
+        shared = {**shared, "format": form, "files": files}
     return Options(**{name: value for name, value in shared.items() if name in known})  # type: ignore[arg-type]  # click has checked every type

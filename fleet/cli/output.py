@@ -4,14 +4,17 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from fleet.cli.options import Options
-from fleet.cli.places import written
+from fleet.cli.places import is_stream, written
+from fleet.cli.wanted import Wanted
+from fleet.errors import UsageError
 from fleet.reports.view import Detail, View, renderer
-from fleet.verifier.run import Run, conclude
+from fleet.verifier.run import Conclusion, Run, conclude
 
 WIDTH = 80
 
@@ -30,12 +33,49 @@ def view(options: Options) -> View:
 
 
 def report(run: Run, options: Options) -> int:
-    """Deliver a run's report and return its exit code."""
+    """Deliver a run's reports and return its exit code.
+
+    Raises:
+        UsageError: a file could not be written; all that could be delivered was.
+    """
     conclusion = conclude(run)
-    deliver(renderer(options.format)(run, view(options)), options)
-    if options.output is not None and not options.quiet:
-        click.echo(f"exit {conclusion.code}: {conclusion.reason}")
+    rendered = [(wanted, renderer(wanted.format)(run, _filed(options))) for wanted in options.files]
+    loose = renderer(options.format)(run, view(options)) if options.format else None
+    told: list[Wanted] = []
+    trouble: UsageError | None = None
+    for wanted, text in rendered:
+        try:
+            _place(wanted, text)
+        except UsageError as error:
+            trouble = trouble or error
+        else:
+            told.append(wanted)
+    if loose is not None:
+        deliver(loose, options)
+    _say(told, conclusion, options)
+    if trouble is not None:
+        raise trouble
     return conclusion.code
+
+
+def _say(written: Sequence[Wanted], conclusion: Conclusion, options: Options) -> None:
+    """Say what was written where, and the verdict where no report on stdout tells it."""
+    if options.quiet:
+        return
+    shown = options.format is not None and options.output is None
+    for wanted in written:
+        click.echo(f"{wanted.format} report written to {wanted.place}", err=shown)
+    if not shown:
+        click.echo(f"exit {conclusion.code}: {conclusion.reason}")
+
+
+def _filed(options: Options) -> View:
+    return View(detail=_detail(options))
+
+
+def _place(wanted: Wanted, text: str) -> None:
+    if wanted.place is not None:
+        (append if wanted.append else write)(wanted.place, text)
 
 
 def deliver(text: str, options: Options) -> None:
@@ -59,14 +99,16 @@ def write(path: Path, text: str, mode: int = 0o666) -> None:
     Raises:
         UsageError: it could not be written; what was there before is untouched.
     """
+    data = text.encode("utf-8", "backslashreplace")
     with written(path):
-        _write(path.resolve(), text.encode("utf-8", "backslashreplace"), mode)
+        if is_stream(path):
+            with path.open("ab") as stream:
+                stream.write(data)
+        else:
+            _write(path.resolve(), data, mode)
 
 
 def _write(place: Path, data: bytes, mode: int) -> None:
-    if place.exists() and not place.is_file():
-        place.write_bytes(data)
-        return
     handle, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -78,6 +120,24 @@ def _write(place: Path, data: bytes, mode: int) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def append(path: Path, text: str) -> None:
+    """Add to a file, or begin it; what a failure wrote of it is taken back.
+
+    Raises:
+        UsageError: it could not be written; what was there before is untouched.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    with written(path), path.open("ab", buffering=0) as stream:
+        size = None if is_stream(path) else os.fstat(stream.fileno()).st_size
+        try:
+            while data:
+                data = data[stream.write(data) or 0 :]
+        except OSError:
+            if size is not None:
+                stream.truncate(size)
+            raise
 
 
 def _umask() -> int:

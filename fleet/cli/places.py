@@ -21,21 +21,36 @@ def writable(_ctx: click.Context, _param: click.Parameter, path: Path | None) ->
     """
     if path is None or str(path) == "-":
         return None
+    try_file(path, hint=f"-o {path}/report")
+    return path
+
+
+def try_file(path: Path, hint: str = ELSEWHERE) -> None:
+    """Refuse before the work what could not be written after it.
+
+    Raises:
+        UsageError: it could not; ``hint`` says what to do where it is a folder.
+    """
     with written(path):
         place = path.resolve()
         if place.is_dir():
-            raise UsageError(f"{path} is a folder; it takes a file", hint=f"-o {path}/report")
+            raise UsageError(f"{path} is a folder; it takes a file", hint=hint)
+        if is_stream(path):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(13, "Permission denied")
+            return
         if not place.parent.is_dir():
             folder = place.parent
             if not next(above for above in place.parents if above.exists()).is_dir():
                 raise NotADirectoryError(20, "Not a directory")
             raise UsageError(f"there is no folder {folder} to write to", hint=f"mkdir -p {folder}")
-        if place.exists() and not place.is_file():
-            if not os.access(place, os.W_OK):
-                raise PermissionError(13, "Permission denied")
-        else:
-            _try(place.parent)
-    return path
+        _try(place.parent)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether it is no file of its own: a device, a pipe, or a stream of this process."""
+    own = str(path).startswith(("/dev/", "/proc/"))
+    return path.exists() and (own or not path.is_file())
 
 
 def made_folder(folder: Path, mode: int = 0o777) -> None:

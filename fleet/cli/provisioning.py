@@ -34,7 +34,7 @@ def directly(engine: Engine, options: Options) -> int:
     changed = conclude_applied(done.plans, done.applied)
     if done.applied:
         text = applied_text(done.applied, view(options))
-        click.echo(text, err=options.format == "json")
+        click.echo(text, err=options.aside)
     with watching(len(done.targets), options) as observer:
         run = engine.audit(
             done.targets, done.context, options.audit(), observer, "provision", done.plans
@@ -81,7 +81,7 @@ def _previewed(
         make = engine.plan if play.state == "present" else engine.uninstall
         with watching(len(chosen), options) as observer:
             plans = make(chosen, context, knobs, observer)
-        click.echo(f"{printable(play.name)}\n", err=options.format == "json")
+        click.echo(f"{printable(play.name)}\n", err=options.aside)
         show_plans(plans, options)
         pending += sum(1 for p in plans if p.plan is not None and p.plan.changes)
     return not pending or agreed(pending, options)
@@ -92,11 +92,11 @@ def _told(result: "PlaybookResult", options: Options) -> int:
     applied = [a for batch in result.batches for a in batch.applied]
     changed = conclude_applied(plans, applied)
     if applied:
-        click.echo(applied_text(applied, view(options)), err=options.format == "json")
+        click.echo(applied_text(applied, view(options)), err=options.aside)
     run = _together([batch.run for batch in result.batches if batch.run is not None])
     judged = report(run, options) if run is not None else 0
     if run is None and not result.stopped:
-        click.echo(f"exit {changed.code}: {changed.reason}", err=options.format == "json")
+        click.echo(f"exit {changed.code}: {changed.reason}", err=options.aside)
     if result.stopped:
         click.echo(f"stopped: {printable(result.stopped)}", err=True)
         click.echo(f"  not touched: {printable(', '.join(result.left)) or 'nobody'}", err=True)
@@ -112,7 +112,14 @@ def _together(runs: "Sequence[Run]") -> "Run | None":
         return None
     results = {r.target.name: r for run in runs for r in run.results}
     joined = tuple(results.values())
-    return replace(runs[0], finished=runs[-1].finished, results=joined, fleetwide=())
+    gates = {gate.id: gate for run in runs for gate in run.gates}
+    return replace(
+        runs[0],
+        finished=runs[-1].finished,
+        results=joined,
+        fleetwide=(),
+        gates=tuple(gates.values()),
+    )
 
 
 def _worst(*codes: int) -> int:

@@ -15,10 +15,10 @@ from fleet.errors import FactsError, PlanError, ProbeError, Unreachable
 from fleet.facts.saved import file_name, loads
 from fleet.facts.text import printable
 from fleet.inventory.model import Target
-from fleet.systems.model import Compose
+from fleet.systems.model import Compose, Gate
 from fleet.systems.resolve import Resolved, resolve
 from fleet.verifier.fleetwide.member import Member
-from fleet.verifier.fleetwide.rules import judge_fleet
+from fleet.verifier.fleetwide.rules import SYSTEM, judge_fleet
 from fleet.verifier.judge import Expectations, judge, judge_unreachable
 from fleet.verifier.model import Finding
 from fleet.verifier.run import Run, TargetResult
@@ -66,7 +66,14 @@ def audit(
         results=results,
         strict=options.strict,
         fleetwide=_fleetwide(seen_all, chosen, context, today),
+        gates=_gates(seen_all),
     )
+
+
+def _gates(looked: Sequence[Looked]) -> tuple[Gate, ...]:
+    """Return every gate that the targets of a run, and the fleet as a whole, may be asked."""
+    gates = {g.id: g for one in looked for r in one.resolved for g in r.system.gates}
+    return (*gates.values(), *(g for g in SYSTEM.gates if g.id not in gates))
 
 
 def _fleetwide(

@@ -93,7 +93,7 @@ def finding(group: Group, view: View) -> Iterator[Text]:
     told, width = group.finding, view.cells
     verdict = told.verdict.upper().replace("-", " ")
     yield from _first(
-        group.targets, told.gate, (verdict, STYLES[told.verdict]), printable(told.message), view
+        group.targets, told.gate, (verdict, STYLES[told.verdict]), _shown(told.message, view), view
     )
     for evidence in told.evidence:
         yield from paragraph(_shown(evidence, view), width)
@@ -155,7 +155,7 @@ def _silent(silences: Iterable[Silence], view: View) -> Iterator[Text]:
     yield line()
     for silence in told:
         word = "UNREACHABLE" if silence.unreachable else "ERROR"
-        message = printable(silence.what)
+        message = _shown(silence.what, view)
         yield from _first(
             silence.targets, silence.stage, (word, STYLES[Verdict.UNREACHABLE]), message, view
         )

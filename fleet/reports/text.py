@@ -58,14 +58,15 @@ def fold(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
 
 def _chopped(word: str, width: int) -> list[str]:
     """Cut a word that takes more than a line, after a slash in the line's second half if any."""
-    pieces, width = [], max(width, 8)
-    while cell_len(word) > width:
-        head = chop_cells(word, width)[0]
+    pieces, start, width = [], 0, max(width, 8)
+    window = 4 * width  # characters looked at for one piece; some take no cell, none takes three
+    while start + window < len(word) or cell_len(word[start:]) > width:
+        head = chop_cells(word[start : start + window], width)[0]
         cut = head.rfind("/") + 1
         head = head[:cut] if cut > len(head) // 2 else head
         pieces.append(head)
-        word = word[len(head) :]
-    return [*pieces, word]
+        start += len(head)
+    return [*pieces, word[start:]]
 
 
 def shorten(text: str, width: int) -> str:

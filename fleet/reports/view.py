@@ -1,4 +1,4 @@
-"""How a report is to be seen, and by what names the forms of reports go."""
+"""How a report is to be seen, and what renders it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from enum import IntEnum
 from importlib import import_module
 from typing import TypeAlias, cast
 
+from fleet.reports.formats import FORMATS
 from fleet.verifier.run import Run
 
 NARROWEST = 40
@@ -41,11 +42,6 @@ class View:
 
 
 Renderer: TypeAlias = Callable[[Run, View], str]
-
-FORMATS = {
-    "terminal": "fleet.reports.terminal:render",
-    "json": "fleet.reports.json:render",
-}
 
 
 def renderer(name: str) -> Renderer:

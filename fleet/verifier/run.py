@@ -7,6 +7,7 @@ from datetime import datetime
 from fleet.errors import TargetError
 from fleet.facts.model import Facts
 from fleet.inventory.model import Target
+from fleet.systems.model import Gate
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.waivers import excused
 
@@ -38,6 +39,7 @@ class Run:
         id: unique, sortable by start.
         command: the command's name (``audit``, ``check``, ...), never its arguments.
         fleetwide: findings about several targets together; they name the fleet, or a group.
+        gates: what the catalogue says of the gates that were asked, for reports that explain them.
     """
 
     id: str
@@ -47,6 +49,7 @@ class Run:
     results: tuple[TargetResult, ...]
     strict: bool = False
     fleetwide: tuple[Finding, ...] = ()
+    gates: tuple[Gate, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -67,28 +70,37 @@ class Conclusion:
     reason: str
 
 
+def deciding(run: Run) -> list[Finding]:
+    """Return the findings that decide the exit code.
+
+    Required ones do; with ``strict`` advisory ones too. What only follows from a waived failure
+    does not.
+    """
+    beside = excused(run.findings)
+    return [
+        f for f in run.findings if (f.required or run.strict) and (f.target, f.gate) not in beside
+    ]
+
+
+def failing(verdict: Verdict, *, strict: bool) -> bool:
+    """Whether a verdict that decides is a failure: ``fail``, and with ``strict`` ``warn`` too."""
+    return verdict is Verdict.FAIL or (strict and verdict is Verdict.WARN)
+
+
 def conclude(run: Run) -> Conclusion:
     """Decide a run's exit code.
 
-    Required findings decide; with ``strict`` advisory failures and warnings do too. A waived
-    failure does not, nor what only follows from one. A run that checked nothing is not a success:
-    it exits 3.
+    A waived failure does not count. A run that checked nothing is not a success: it exits 3.
     """
-    findings = run.findings
-    beside = excused(findings)
-    deciding = [
-        f for f in findings if (f.required or run.strict) and (f.target, f.gate) not in beside
-    ]
-    failed = [f for f in deciding if f.verdict is Verdict.FAIL]
-    if run.strict:
-        failed += [f for f in deciding if f.verdict is Verdict.WARN]
+    decide = deciding(run)
+    failed = [f for f in decide if failing(f.verdict, strict=run.strict)]
     if failed:
         return Conclusion(2, _told(failed, "failed"))
-    unseen = [f for f in deciding if f.verdict in UNSEEN]
+    unseen = [f for f in decide if f.verdict in UNSEEN]
     if unseen:
         return Conclusion(3, _told(unseen, "could not be checked"))
-    held = sum(f.verdict is Verdict.PASS for f in deciding)
-    waived = sum(f.verdict is Verdict.WAIVED for f in deciding)
+    held = sum(f.verdict is Verdict.PASS for f in decide)
+    waived = sum(f.verdict is Verdict.WAIVED for f in decide)
     if not held:
         return Conclusion(3, "nothing required was checked")
     if waived:

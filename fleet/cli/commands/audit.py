@@ -4,11 +4,11 @@ import click
 
 from fleet.cli.chosen import chosen
 from fleet.cli.engine import Engine
-from fleet.cli.options import INVENTORY, REPORT, TARGETS, WORK, Options, takes
+from fleet.cli.options import INVENTORY, RUN_REPORT, TARGETS, WORK, Options, takes
 
 
 @click.command()
-@takes(*INVENTORY, *TARGETS, "require", "strict", "from_dir", "deep", *WORK, *REPORT)
+@takes(*INVENTORY, *TARGETS, "require", "strict", "from_dir", "deep", *WORK, *RUN_REPORT)
 @click.pass_obj
 def audit(engine: Engine, options: Options) -> int:
     """Look at every target and judge it; changes nothing.

@@ -8,7 +8,7 @@ import click
 from fleet.cli import completion
 from fleet.cli.chosen import chosen, known
 from fleet.cli.engine import Engine
-from fleet.cli.options import INVENTORY, REPORT, TARGETS, WORK, Options, takes
+from fleet.cli.options import INVENTORY, RUN_REPORT, TARGETS, WORK, Options, takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ FAILED = 2
 
 @click.command(short_help="Put failing gates right: show the plan, ask, apply, verify.")
 @click.argument("gate", required=False, shell_complete=completion.gates)
-@takes(*INVENTORY, *TARGETS, "adopt", "diff", "yes", *WORK, *REPORT)
+@takes(*INVENTORY, *TARGETS, "adopt", "diff", "yes", *WORK, *RUN_REPORT)
 @click.pass_obj
 def fix(engine: Engine, gate: str | None, options: Options) -> int:
     """Look, show what would put failing gates right, ask, change it, and look again.
@@ -74,7 +74,7 @@ def _tell(findings: "Sequence[Finding]", options: Options) -> None:
 
     text = by_hand_text(findings, view(options))
     if text:
-        click.echo(text, err=options.format == "json", color=True)
+        click.echo(text, err=options.aside, color=True)
 
 
 def _fixed(
@@ -104,5 +104,5 @@ def _fixed(
     plans, applied = brought(targets, make, carry)
     _tell(unchanged(found, plans), options)
     if applied:
-        click.echo(applied_text(applied, view(options)), err=options.format == "json")
+        click.echo(applied_text(applied, view(options)), err=options.aside)
     return applied

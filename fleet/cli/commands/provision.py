@@ -3,12 +3,14 @@
 import click
 
 from fleet.cli.engine import Engine
-from fleet.cli.options import INVENTORY, REPORT, TARGETS, WORK, Options, takes
+from fleet.cli.options import INVENTORY, RUN_REPORT, TARGETS, WORK, Options, takes
 
 
 @click.command(short_help="Plan, ask, apply and verify.")
 @click.argument("playbook", required=False)
-@takes(*INVENTORY, *TARGETS, "require", "strict", "adopt", "prune", "diff", "yes", *WORK, *REPORT)
+@takes(
+    *INVENTORY, *TARGETS, "require", "strict", "adopt", "prune", "diff", "yes", *WORK, *RUN_REPORT
+)
 @click.pass_obj
 def provision(engine: Engine, playbook: str | None, options: Options) -> int:
     """Show what would change, ask, change it, and verify it.

@@ -1,0 +1,11 @@
+"""The forms of reports by name. Imports nothing: a command line is read before a run is made."""
+
+FORMATS = {
+    "terminal": "fleet.reports.terminal:render",
+    "json": "fleet.reports.json:render",
+    "junit": "fleet.reports.junit:render",
+    "sarif": "fleet.reports.sarif:render",
+    "markdown": "fleet.reports.markdown:render",
+    "github": "fleet.reports.github:render",
+    "tap": "fleet.reports.tap:render",
+}
