@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from fleet.connectors.oci.diff import Diff, Item, child_of, folder, merge, tell
+from fleet.connectors.oci.plain import Hashes, Windowed
 from fleet.connectors.oci.streams import (
     Blob,
     Budget,
@@ -21,7 +22,7 @@ from fleet.connectors.oci.streams import (
     Unpacked,
     compression,
 )
-from fleet.connectors.oci.tar import members
+from fleet.connectors.oci.tar import Seekable, members
 from fleet.connectors.scan.watch import Watch
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, TargetError
@@ -30,6 +31,7 @@ from fleet.facts.tree import Node, Unreadable
 
 KEPT_LIMIT = 32 * 1024 * 1024
 _HEAD = 512
+_OFTEN = 1024  # members between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,10 @@ class LayeredTree:
         self._kept: dict[_Key, bytes] = {}
         self._kept_size = 0
         self._root = folder()
-        for number, layer in enumerate(self._layers):
-            merge(self._root, self._scan(number, layer))
+        with Hashes(budget.deadline) as hashes:
+            for number, layer in enumerate(self._layers):
+                merge(self._root, self._scan(number, layer, hashes))
+            self._verify(hashes)
 
     def lstat(self, path: str) -> Node | None:
         """Return what is at a physical path."""
@@ -136,7 +140,12 @@ class LayeredTree:
                 raise Unreadable(seen, item.flaw)
         return item
 
-    def _scan(self, number: int, layer: Layer) -> Item:
+    def _verify(self, hashes: Hashes) -> None:
+        for blob, why in hashes.compare():
+            self._budget.spend(0)  # without time nothing was hashed to its end
+            raise self._damaged(blob, why)
+
+    def _scan(self, number: int, layer: Layer, hashes: Hashes) -> Item:
         diff = Diff(number, layer.blob.name, self._root)
         self.passes += 1
         if self._watch:
@@ -144,12 +153,18 @@ class LayeredTree:
         try:
             with layer.blob.open() as stored:
                 kind = self._kind(stored, layer.blob)
-                outer = Hashing(stored, layer.blob.digest)
-                inner = Hashing(Unpacked(outer, kind, self._budget), layer.diff_id)
-                checked = bool(layer.blob.digest or layer.diff_id)
-                self._collect(diff, Forward(inner), marked=not checked)
-                inner.verify()
-                outer.verify()
+                marked = not (layer.blob.digest or layer.diff_id)
+                if kind == "plain":
+                    self._budget.spend(layer.blob.size)
+                    hashes.begin(layer.blob, (layer.blob.digest, layer.diff_id))
+                    source = Windowed(stored, layer.blob.size)
+                    self._collect(diff, source, marked=marked)
+                else:
+                    outer = Hashing(stored, layer.blob.digest)
+                    inner = Hashing(Unpacked(outer, kind, self._budget), layer.diff_id)
+                    self._collect(diff, Forward(inner), marked=marked)
+                    inner.verify()
+                    outer.verify()
         except Damaged as error:
             raise self._damaged(layer.blob, str(error)) from error
         except TargetError:
@@ -165,8 +180,10 @@ class LayeredTree:
         stored.seek(0)
         return kind
 
-    def _collect(self, diff: Diff, source: Forward, *, marked: bool) -> None:
-        for member in members(source, marked=marked):
+    def _collect(self, diff: Diff, source: Seekable, *, marked: bool) -> None:
+        for count, member in enumerate(members(source, marked=marked)):
+            if count % _OFTEN == 0:
+                self._budget.spend(0)
             item = diff.add(member)
             if item and self._likely(member.name, item):
                 self._keep(item, source)
@@ -174,7 +191,7 @@ class LayeredTree:
                 read = partial(self._passing, item, source)
                 tell(self._watch, member, item.node.size if item else 0, read)
 
-    def _passing(self, item: Item | None, source: Forward, limit: int) -> bytes:
+    def _passing(self, item: Item | None, source: Seekable, limit: int) -> bytes:
         """Return the content of the member that the source stands at."""
         if item is None or item.node.size > limit:
             raise Unreadable("", f"larger than {limit} bytes")
@@ -186,7 +203,7 @@ class LayeredTree:
         room = min(TEXT_LIMIT, KEPT_LIMIT - self._kept_size)
         return named and item.node.size <= room
 
-    def _keep(self, item: Item, source: Forward) -> None:
+    def _keep(self, item: Item, source: Seekable) -> None:
         self._kept[_Key(item.layer, item.offset)] = _content(item, source)
         self._kept_size += item.node.size
 
@@ -219,7 +236,7 @@ class LayeredTree:
         )
 
 
-def _content(item: Item, source: Forward | Stretch) -> bytes:
+def _content(item: Item, source: Seekable) -> bytes:
     stretches = item.sparse if item.sparse is not None else ((0, item.node.size),)
     content = bytearray(item.node.size)
     position = item.offset
