@@ -31,7 +31,7 @@ def chosen(engine: Engine, options: Options) -> "tuple[Context, tuple[Target, ..
             where=str(source),
             hint="`fleet inventory list` shows what there is",
         )
-    if options.systems and not any(set(options.systems) & set(t.systems) for t in targets):
+    if options.systems and not any(set(options.systems) & set(t.judged) for t in targets):
         raise UsageError(
             f"none of these targets has the system {' or '.join(options.systems)}",
             hint="`fleet inventory list` shows who has what",

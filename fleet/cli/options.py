@@ -14,6 +14,7 @@ from fleet.cli.places import writable
 from fleet.cli.wanted import Wanted, WantedType, sorted_out
 from fleet.engine.options import DEFAULT_JOBS, AuditOptions, DeployOptions
 from fleet.errors import UsageError
+from fleet.facts.request import Depth
 
 PLAIN_FORMATS = ("terminal", "json")  # of what is no run of gates
 MOST_JOBS = 256
@@ -41,6 +42,7 @@ class Options:
     strict: bool = False
     from_dir: Path | None = None
     deep: bool = False
+    scan: str = Depth.LIKELY
     jobs: int = DEFAULT_JOBS
     timeout: float | None = None
     adopt: bool = False
@@ -84,6 +86,7 @@ class Options:
             require=self.require,
             from_dir=self.from_dir,
             deep=self.deep,
+            scan=Depth(self.scan),
         )
 
     def deploy(self) -> DeployOptions:
@@ -174,6 +177,14 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         is_flag=True,
         help="Run each target's own pi too, against a scratch palace and a fake model; leaves"
         " nothing behind.",
+    ),
+    "scan": click.option(
+        "--scan",
+        type=click.Choice([depth.value for depth in Depth]),
+        default=Depth.LIKELY.value,
+        show_default=True,
+        help="Which files of an image's layers are searched for secrets: those that may be"
+        " expected to hold some, or all up to 1 MiB each.",
     ),
     "jobs": click.option(
         "-j",

@@ -24,7 +24,7 @@ from fleet.connectors.scan.scan import LayerScan
 from fleet.errors import TargetError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of, passwd_of, usual_home
 from fleet.facts.environment import env_value
-from fleet.facts.model import EnvValue, Facts, LaunchFact, Platform
+from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
 from fleet.facts.request import CONTAINER, LaunchQuestion, Request
 from fleet.facts.tree import SEARCH, TreeReader
 from fleet.inventory.model import Scheme, Target
@@ -138,6 +138,11 @@ class ImageConnector:
         value = self._target.variables.get(name)
         return value if isinstance(value, str) else ""
 
+    def _asked(self, image: ImageFact | None) -> ImageFact | None:
+        """Say which platform was looked for: the declared one, else this machine's."""
+        asked = self._text("platform") or _this_platform()
+        return image.model_copy(update={"asked": asked}) if image else None
+
     def _facts(self, request: Request, opened: Opened) -> Facts:
         self.round_trips += 1
         configuration = opened.configuration
@@ -161,7 +166,7 @@ class ImageConnector:
                 question.launch: _launched(question, configuration, account, reader)
                 for question in request.launches
             },
-            image=opened.image,
+            image=self._asked(opened.image),
             contents=reader.contents,
             unseen=_unseen(request, opened),
         )
@@ -170,7 +175,8 @@ class ImageConnector:
 def _layered(image: Image, request: Request, budget: Budget) -> Opened:
     scan = LayerScan(request.scan, request.nonce, budget.deadline) if request.scan else None
     tree = LayeredTree(image.layers, budget, _likely_names(request), scan)
-    fact = image_fact(image.id, image.configuration, image.raw, scan)
+    told = image_fact(image.id, image.configuration, image.raw, scan)
+    fact = told.model_copy(update={"among": image.among})
     return Opened(tree, image.configuration, fact, tree.flaws)
 
 

@@ -1,6 +1,7 @@
 """Images as a build would leave them: a user, pi, a toolkit of some date, and the link to it."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from fleet.data import shipped
@@ -13,10 +14,13 @@ PASSWD = b"root:x:0:0::/root:/bin/sh\ndev:x:1000:1000::/home/dev:/bin/sh\n"
 PI = "usr/local/lib/node_modules/@earendil-works/pi-coding-agent"
 
 
-def bake(archive: Path, bridge: bytes, *, date: str, docker: str = "") -> None:
+def bake(
+    archive: Path, bridge: bytes, *, date: str, docker: str = "", further: Sequence[bytes] = ()
+) -> None:
     """Write an archive of an image whose toolkit carries ``bridge``, in OCI's or docker's form.
 
-    ``docker`` is the reference to write it under in docker's form; empty writes OCI's.
+    ``docker`` is the reference to write it under in docker's form; empty writes OCI's. ``further``
+    layers come on top.
     pi is there by its manifest only: what reads an image never starts it.
     """
     manifest = {
@@ -58,7 +62,7 @@ def bake(archive: Path, bridge: bytes, *, date: str, docker: str = "") -> None:
     config = {"User": "dev", "Env": ["PATH=/usr/local/bin:/usr/bin:/bin"]}
     tag = docker or date
     image = BakedImage(
-        [base, memory], tag=tag, config=config, extra={"created": f"{date}T12:00:00Z"}
+        [base, memory, *further], tag=tag, config=config, extra={"created": f"{date}T12:00:00Z"}
     )
     write = write_docker_archive if docker else write_archive
     write(archive, [image])

@@ -11,7 +11,7 @@ from fleet.errors import UsageError
 from fleet.inventory.inventory import Inventory
 from fleet.inventory.known import Known
 from fleet.inventory.load import load_inventory
-from fleet.inventory.model import Target, Value, Waiver
+from fleet.inventory.model import IMPLIED, Target, Value, Waiver
 from fleet.systems.catalogue import Catalogue, load_catalogue
 from fleet.systems.model import System
 from fleet.verifier.fleetwide.rules import RULES
@@ -60,12 +60,15 @@ class Context:
         return self.toolkits[clone]
 
     def systems(self, target: Target, only: Sequence[str] = ()) -> tuple[System, ...]:
-        """Return the systems of a target, or those of ``only`` that it has.
+        """Return the systems that a target is judged by, or those of ``only`` that it has.
+
+        What its kind brings along is always among them.
 
         Raises:
             CatalogueError: a system is not known.
         """
-        wanted = [name for name in target.systems if not only or name in only]
+        brought = IMPLIED.get(target.kind, ())
+        wanted = [n for n in target.judged if not only or n in only or n in brought]
         return tuple(self.catalogue.system(name) for name in wanted)
 
 
@@ -118,7 +121,7 @@ def narrowed(
 def _refuse_unknown(targets: Sequence[Target], context: Context, require: Sequence[str]) -> None:
     gives = context.catalogue.capabilities()
     for name in require:
-        if not any(name in gives[system] for target in targets for system in target.systems):
+        if not any(name in gives[system] for target in targets for system in target.judged):
             known = sorted({c for capabilities in gives.values() for c in capabilities})
             raise UsageError(
                 f"no gate of these targets' systems gives the capability {name!r}",

@@ -15,11 +15,12 @@ from fleet.engine.options import AuditOptions
 from fleet.engine.pool import in_parallel
 from fleet.errors import FleetError, TargetError
 from fleet.facts.model import EndpointFact, Facts
-from fleet.facts.request import PathQuestion, Request
+from fleet.facts.request import KnownSecret, PathQuestion, Request, ScanQuestion
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret
 from fleet.systems.ask import request_for
 from fleet.systems.resolve import Resolved, resolve
+from fleet.verifier.look import Expected
 
 LONGEST_LAUNCH = 10  # seconds
 EXTRA_CA = "NODE_EXTRA_CA_CERTS"
@@ -63,13 +64,19 @@ def gather(
     context.secrets.prepare(targets)
     nonce = secrets.token_hex(16)
     prepared = [(t, resolve(context.systems(t), t)) for t in targets]
+    scan = ScanQuestion(options.scan, secrets=_known(context, nonce))
 
     def look(item: tuple[Target, tuple[Resolved, ...]]) -> Looked:
         target, resolved = item
         told.target_started(target.name, "asking")
         questions = (extra or {}).get(target.name, ())
         request = request_for(
-            target, resolved, nonce=nonce, known=context.contents.known(), extra=questions
+            target,
+            resolved,
+            nonce=nonce,
+            known=context.contents.known(),
+            extra=questions,
+            scan=scan,
         )
         limit = options.seconds(target.kind)
         request = replace(request, seconds=_patience(limit, len(request.launches)))
@@ -79,6 +86,15 @@ def gather(
         return looked
 
     return in_parallel(look, prepared, options.jobs)
+
+
+def _known(context: Context, nonce: str) -> tuple[KnownSecret, ...]:
+    """Return the secrets that could be fetched, ready to be looked for: never their values."""
+    return tuple(
+        KnownSecret(str(reference), expected.length, expected.digest)
+        for reference, secret in context.secrets.values.items()
+        for expected in (Expected.of(nonce, secret.reveal()),)
+    )
 
 
 def _patience(limit: float, launches: int) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fleet.facts.request import Depth
 from fleet.inventory.model import Kind
 
 DEFAULT_JOBS = 16
@@ -23,6 +24,7 @@ class AuditOptions:
         require: capabilities required of every target, beside its own.
         from_dir: a folder of saved facts to judge instead of asking anyone.
         deep: whether pi itself is run, on the target and against a scratch palace.
+        scan: how much of an image's layers is read in search of secrets.
     """
 
     jobs: int = DEFAULT_JOBS
@@ -32,6 +34,7 @@ class AuditOptions:
     require: tuple[str, ...] = ()
     from_dir: Path | None = None
     deep: bool = False
+    scan: Depth = Depth.LIKELY
 
     def seconds(self, kind: Kind) -> float:
         """Return how long looking at a target of this kind may take."""

@@ -295,6 +295,8 @@ class ImageFact(Fact):
     """What a container's or image's configuration says. Dates are shown, never judged.
 
     Attributes:
+        platform: what it is for; ``asked`` what was looked for, the machine's own where nobody
+            said; ``among``: the platforms there were to choose from, where there were several.
         baked: secrets in the configuration; None where nobody looked for them.
         scan: secrets in the layers; None where nobody looked for them.
         way: how an engine's image was read: ``overlay2`` (the folders of its layers), ``api`` (the
@@ -309,6 +311,8 @@ class ImageFact(Fact):
     platform: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
     volumes: tuple[str, ...] = ()
+    asked: str = ""
+    among: tuple[str, ...] = ()
     baked: tuple[SecretFact, ...] | None = None
     scan: ScanFact | None = None
     way: str = ""

@@ -11,7 +11,7 @@ from fleet.inventory.draft import ALL, UNGROUPED, Draft, GroupDraft, Setting, Ta
 from fleet.inventory.graph import Graph
 from fleet.inventory.inventory import Inventory, Origin
 from fleet.inventory.known import Known, NameCheck
-from fleet.inventory.model import Target, Value
+from fleet.inventory.model import IMPLIED, Target, Value
 from fleet.inventory.reach import reach
 from fleet.inventory.variables import Fault, Rendering
 from fleet.inventory.waivers import settled
@@ -112,7 +112,8 @@ class Assembly:
             self._notes |= dict.fromkeys(terms.notes(draft.name))
         systems = united([*(g.systems for g in path), draft.systems, further[0]])
         require = united([*(g.require for g in path), draft.require, further[1]])
-        self._names.check_target(draft.name, systems, require)
+        brought = IMPLIED.get(reached.address.scheme.kind, ())
+        self._names.check_target(draft.name, systems, require, brought)
         return Target(
             name=draft.name,
             address=reached.address,

@@ -75,9 +75,15 @@ class NameCheck:
                     did_you_mean(marker.artifact, artifacts, kind="artifacts"),
                 )
 
-    def check_target(self, target: str, systems: Sequence[Named], require: Sequence[Named]) -> None:
-        """Check what a target deploys and requires."""
-        names = tuple(n.name for n in systems), tuple(n.name for n in require)
+    def check_target(
+        self,
+        target: str,
+        systems: Sequence[Named],
+        require: Sequence[Named],
+        brought: Sequence[str] = (),
+    ) -> None:
+        """Check what a target deploys and requires; ``brought`` are systems that need no name."""
+        names = (*(n.name for n in systems), *brought), tuple(n.name for n in require)
         if self._known is None or names in self._seen:
             return
         self._seen.add(names)

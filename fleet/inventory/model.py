@@ -84,13 +84,19 @@ class Become:
     user: str = "root"
 
 
+#: Systems that targets of a kind have without being named, because they are about the target
+#: itself and not about what is deployed there. This is the one place that says so.
+IMPLIED: Mapping[Kind, tuple[str, ...]] = {Kind.IMAGE: ("image",)}
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One thing to deploy to and to verify.
 
     Attributes:
         name: unique in the inventory; the address itself for an ad-hoc target.
-        systems: ids of the systems to deploy and verify, in order, without repeats.
+        systems: ids of the systems to deploy and verify, in order, without repeats, as they were
+            named; ``judged`` is what gates are asked of.
         require: capabilities that must hold (``feed``, ``stamp``, ...).
         variables: merged by precedence and rendered; secrets stay references.
         groups: the groups it is in, outermost first.
@@ -114,6 +120,11 @@ class Target:
     def kind(self) -> Kind:
         """Return which kind of target this is."""
         return self.address.scheme.kind
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """Return the systems that were named, and those that its kind brings along."""
+        return tuple(dict.fromkeys((*self.systems, *IMPLIED.get(self.kind, ()))))
 
 
 @dataclass(frozen=True, slots=True)

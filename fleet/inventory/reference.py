@@ -31,6 +31,7 @@ _GATE = (
     ("serves", "capabilities that are worth nothing where this gate fails"),
     ("asks", "the question, as a sentence that is true when the gate passes"),
     ("always", "true: required wherever its system is deployed"),
+    ("where_seen", "true: required wherever its answer could be seen"),
     ("severity", "critical, major (when nothing is said) or minor"),
     ("needs", "ids of gates whose failure makes this one pointless"),
     ("since", "`{commit: ..., version: ..., date: ...}`: what brought it"),

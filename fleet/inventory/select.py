@@ -75,9 +75,9 @@ def _by_property(inventory: Inventory, key: str, value: str) -> set[str]:
             raise InventoryError(f"there is no kind `{value}`", hint=hint)
         return {target.name for target in inventory.targets if target.kind == value}
     if key == "system":
-        found = {target.name for target in inventory.targets if value in target.systems}
+        found = {target.name for target in inventory.targets if value in target.judged}
         if not found:
-            every = {system for target in inventory.targets for system in target.systems}
+            every = {system for target in inventory.targets for system in target.judged}
             hint = did_you_mean(value, every, kind="systems")
             raise InventoryError(f"no target has the system `{value}`", hint=hint)
         return found

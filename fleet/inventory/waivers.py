@@ -46,7 +46,7 @@ def _targets(
         place = waiver.targets[0].place
         draft.problems.add(error.what, place, error.hint)
         return ()
-    having = tuple(t.name for t in found if system is None or system in t.systems)
+    having = tuple(t.name for t in found if system is None or system in t.judged)
     if not having:
         names = ", ".join(named.name for named in waiver.targets)
         what = f"`{waiver.gate.name}` is not asked of `{names}`"

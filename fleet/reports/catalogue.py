@@ -148,6 +148,8 @@ def _required(gate: Gate) -> str:
     if gate.always:
         return "wherever its system is deployed"
     wanted = [*([gate.gives] if gate.gives else []), *gate.serves]
+    if gate.where_seen:
+        return f"wherever it can be seen; elsewhere with --require {gate.gives}"
     if wanted:
         return f"where the inventory or --require asks for {' or '.join(wanted)}"
     return "never by itself: shown and counted; --strict makes it decide"

@@ -12,6 +12,7 @@ from fleet.facts.request import (
     ProcessQuestion,
     Read,
     Request,
+    ScanQuestion,
 )
 from fleet.inventory.model import Kind, Target
 from fleet.inventory.render import render
@@ -28,18 +29,22 @@ def request_for(
     nonce: str,
     known: frozenset[str] = frozenset(),
     extra: Iterable[PathQuestion] = (),
+    scan: ScanQuestion | None = None,
 ) -> Request:
     """Compile the one request that answers all gates of a target, and a plan's questions.
 
     ``extra`` are further paths, from the planner. Paths asked twice are asked once, as deep as the
-    deeper of the two.
+    deeper of the two. ``scan`` says how an image is
+    searched for secrets, where a system wants that.
     """
     public, secret = _exported(resolved)
     commands = tuple(_commands(resolved))
     asks = [r.system.ask for r in resolved]
+    paths = _merged([*_paths(resolved), *extra])
+    own = tuple(question.path for question in paths)
     return Request(
         nonce=nonce,
-        paths=_merged([*_paths(resolved), *extra]),
+        paths=paths,
         launches=tuple(
             LaunchQuestion(launch, public, secret, commands) for launch in launches_of(target)
         ),
@@ -49,6 +54,7 @@ def request_for(
         interfaces=any(a.interfaces for a in asks),
         crontab=next((a.crontab for a in asks if a.crontab), ""),
         known=known,
+        scan=replace(scan or ScanQuestion(), paths=own) if any(a.layers for a in asks) else None,
     )
 
 

@@ -172,6 +172,8 @@ class Gate(Spec):
         serves: capabilities that are worth nothing where this gate fails; it is required
             wherever one of them is.
         always: whether it is required wherever its system is deployed.
+        where_seen: whether it is required wherever its answer could be seen; where it could not, it
+            is required only as far as its capability is.
         needs: gates whose failure makes this one pointless to ask (it says so instead).
         check: the function in ``gates.py`` that answers, where no marker does.
         without: what it costs not to have it.
@@ -187,6 +189,7 @@ class Gate(Spec):
     able: str = ""
     serves: tuple[Name, ...] = ()
     always: bool = False
+    where_seen: bool = False
     severity: Severity = Severity.MAJOR
     marker: Marker | None = None
     check: str | None = None
@@ -254,6 +257,7 @@ class Ask(Spec):
             the target only.
         routes: paths of the server that are asked for beside the endpoint.
         strangers: whether the server is asked as a foreign site and by a foreign name too.
+        layers: whether an image is searched for secrets.
     """
 
     commands: dict[str, Read] = Field(default_factory=dict)
@@ -274,6 +278,7 @@ class Ask(Spec):
     direct: str = ""
     routes: tuple[str, ...] = ()
     strangers: bool = False
+    layers: bool = False
 
 
 class System(Spec):

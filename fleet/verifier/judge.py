@@ -28,6 +28,7 @@ from fleet.verifier.model import (
 )
 from fleet.verifier.toolkit import Toolkit
 
+_SEEN = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.WARN})
 _HOLDS = frozenset({Verdict.PASS, Verdict.WARN, Verdict.NOT_APPLICABLE})
 
 
@@ -147,7 +148,7 @@ def _finding(target: Target, system: System, gate: Gate, judgement: Judgement) -
         gate=gate.id,
         verdict=judgement.verdict,
         severity=gate.severity,
-        required=is_required(target, gate),
+        required=is_required(target, gate) or (gate.where_seen and judgement.verdict in _SEEN),
         message=judgement.message,
         evidence=judgement.evidence,
         since=str(gate.since) if gate.since else None,

@@ -22,6 +22,7 @@ from support.places import ROOT
 from fleet.data import shipped
 from fleet.demo.bake import bake
 from fleet.demo.history import BRIDGE, bridge_of
+from fleet.demo.layout import Member, layer
 from fleet.demo.stage import furnish
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -170,11 +171,14 @@ def furnished(home: Path) -> Path:
 
 
 def stage_images(folder: Path) -> None:
-    """Make what the pages talk of: ``devbox.tar``, ``devbox-old.tar`` and ``mempalace.ts``."""
+    """Make what the pages talk of: ``devbox*.tar`` and ``mempalace.ts``."""
     newest = (shipped("toolkit") / BRIDGE).read_bytes()
     (folder / "mempalace.ts").write_bytes(newest)
     bake(folder / "devbox.tar", newest, date="2026-12-01")
     bake(folder / "devbox-old.tar", bridge_of("2026-08-10.ts"), date="2026-08-10")
+    npmrc = Member("home/dev/.npmrc", b"//npm.example.net/:_authToken=tok-EXAMPLE-1\n")
+    further = layer([npmrc]), layer([Member("home/dev/.wh..npmrc")])
+    bake(folder / "devbox-leaky.tar", newest, date="2026-12-01", further=further)
 
 
 def unpack(archive: Path, folder: Path) -> Path:

@@ -8,7 +8,7 @@ from fleet.cli.options import INVENTORY, RUN_REPORT, TARGETS, WORK, Options, tak
 
 
 @click.command()
-@takes(*INVENTORY, *TARGETS, "require", "strict", "from_dir", "deep", *WORK, *RUN_REPORT)
+@takes(*INVENTORY, *TARGETS, "require", "strict", "from_dir", "deep", "scan", *WORK, *RUN_REPORT)
 @click.pass_obj
 def audit(engine: Engine, options: Options) -> int:
     """Look at every target and judge it; changes nothing.

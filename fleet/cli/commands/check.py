@@ -24,7 +24,7 @@ fleet check docker-daemon:pi-devbox:latest --system mempalace-bridge --require f
 
 @click.command(help=HELP)
 @click.argument("addresses", metavar="ADDRESS...", nargs=-1, required=True)
-@takes(*INVENTORY, "systems", "require", "strict", "deep", *WORK, *RUN_REPORT)
+@takes(*INVENTORY, "systems", "require", "strict", "deep", "scan", *WORK, *RUN_REPORT)
 @click.pass_obj
 def check(engine: Engine, addresses: tuple[str, ...], options: Options) -> int:
     """Look at targets that need no inventory, and judge them."""

@@ -40,12 +40,14 @@ class Image(NamedTuple):
     Attributes:
         id: digest of the configuration, ``sha256:…``, as engines name an image.
         raw: the configuration as it stands.
+        among: the platforms there were to choose from, where there were several.
     """
 
     id: str
     configuration: Configuration
     layers: tuple[Layer, ...]
     raw: bytes
+    among: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +151,14 @@ class _Images:
         for declared, manifest in self._found:
             platform = declared if declared and declared.os else self._platform(manifest)
             if platform.runs(asked):
-                return self._image(manifest)
+                return self._image(manifest)._replace(among=self._platforms())
             there.append(str(platform))
         raise _not_for(str(asked), there, self._store.where)
+
+    def _platforms(self) -> tuple[str, ...]:
+        """Return what there is to choose from, as the index tells it; a little of a long list."""
+        told = [str(declared) for declared, _ in self._found if declared and declared.os]
+        return tuple(one_line(text, 40) for text in dict.fromkeys(told[:_SHOWN]))
 
     def _platform(self, manifest: Manifest) -> Architecture:
         return self._configuration(manifest)[1]

@@ -8,9 +8,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from fleet.connectors.oci.streams import DIGEST
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError
+from fleet.facts.platforms import runs
 
 JSON_LIMIT = 4 * 1024 * 1024
-_MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386", "i386": "386"}
 
 
 def _empty(value: object) -> object:
@@ -49,15 +49,7 @@ class Architecture(Document):
 
     def runs(self, asked: "Architecture") -> bool:
         """Tell whether this is the platform asked for; an unsaid variant is any."""
-        mine, theirs = self.normal(), asked.normal()
-        same = (mine.os, mine.architecture) == (theirs.os, theirs.architecture)
-        return same and (not theirs.variant or mine.variant == theirs.variant)
-
-    def normal(self) -> "Architecture":
-        """Return the platform in Go's names, with arm64's only variant left out."""
-        machine = _MACHINES.get(self.architecture.lower(), self.architecture.lower())
-        variant = "" if (machine, self.variant) == ("arm64", "v8") else self.variant
-        return Architecture(os=self.os.lower(), architecture=machine, variant=variant)
+        return runs(str(self), str(asked))
 
 
 def architecture(text: str) -> Architecture:

@@ -17,18 +17,21 @@ from fleet.facts.request import KnownSecret
 from fleet.verifier.image_config import SHAPE, SHAPES, is_secret
 
 #: Module of a plugin, its class, and words of which one stands in every text that it can find
-#: something in (lower case): what makes looking through a text cheap.
+#: something in, in any case where they are all lower: what makes looking through a text cheap.
 _PLUGINS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "artifactory": ("ArtifactoryDetector", ("akc", "artif", "jfrog", "buildkit")),
-    "aws": ("AWSKeyDetector", ("akia", "asia", "abia", "acca", "a3t", "aws")),
+    "artifactory": ("ArtifactoryDetector", ("AKC", "artifactory", "jfrog", "buildkit")),
+    "aws": ("AWSKeyDetector", ("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "aws")),
     "azure_storage_key": ("AzureStorageKeyDetector", ("azure", "accountkey")),
     "cloudant": ("CloudantDetector", ("cloudant",)),
-    "discord": ("DiscordBotTokenDetector", ("discord", "bot")),
+    "discord": ("DiscordBotTokenDetector", ("discord",)),
     "github_token": ("GitHubTokenDetector", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
     "ibm_cloud_iam": ("IbmCloudIamDetector", ("ibm",)),
-    "mailchimp": ("MailchimpDetector", ("-us",)),
-    "npm": ("NpmDetector", ("npm", "_authtoken")),
-    "sendgrid": ("SendGridDetector", ("sg.",)),
+    "mailchimp": ("MailchimpDetector", tuple(f"-us{digit}" for digit in "0123456789")),
+    "npm": (
+        "NpmDetector",
+        ("npm_", "_authToken", "NPM_TOKEN", "NPM-TOKEN", "NPM TOKEN", "NPMTOKEN"),
+    ),
+    "sendgrid": ("SendGridDetector", ("SG.",)),
     "slack": ("SlackDetector", ("xox", "hooks.slack.com")),
     "softlayer": ("SoftlayerDetector", ("softlayer",)),
     "square_oauth": ("SquareOAuthDetector", ("sq0csp-",)),
@@ -45,7 +48,7 @@ _PRIVATE = re.compile(
 )
 _ASSIGNED = re.compile(
     r"""(?<![\w$.-])["']?(?P<key>[A-Za-z_][\w.-]{0,127})["']?[ \t]{0,8}[:=][ \t]{0,8}
-        (?P<value>"(?:[^"\\\n]|\\.){0,1024}"|'[^'\n]{0,1024}'|[^\s"';&|,{}\[\]]{0,1024})""",
+        (?P<value>"(?:[^"\\\n]|\\.){0,1024}"|'[^'\n]{0,1024}'|[^\s"';&|,{}()\[\]]{0,1024}(?=[\s"';&|,{}\[\]]|$))""",
     re.VERBOSE,
 )
 _LOGIN = re.compile(r"^(?:.*\s)?password\s+(?P<value>\S+)", re.MULTILINE)
@@ -58,6 +61,7 @@ _TELLING = {
     "kubeconfig": frozenset({"client-key-data"}),
 }
 _CODE = (".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx", ".py", ".go", ".rs", ".c", ".h", ".md")
+_SHELL = re.compile(r"\b(?:ba|da|k|z)?sh\b")
 _ONE_TOKEN = re.compile(r"\s*[\w.~+/=-]{16,512}\s*")
 _TOKEN_FILES = ("token", ".vault-token")
 
@@ -107,7 +111,7 @@ class Rules:
         name = path.rpartition("/")[2].lower()
         text = content.decode("utf-8", "replace")
         found = [*self.known_in(content), *_shaped(text)]
-        if likely and not name.endswith(_CODE):
+        if likely and not _is_code(name, text):
             found += _assigned(text, _TELLING.get(name, frozenset()))
             found += [Hit("", "a login's password")] if _logs_in(name, text) else []
             found += [Hit("", "a file of one token")] if not found and _is_token(path, text) else []
@@ -137,7 +141,7 @@ def _shaped(text: str) -> Iterator[Hit]:
         yield Hit("", "private key")
     told = False
     for module, (_, words) in _PLUGINS.items():
-        if any(word in lower for word in words):
+        if any(word in lines or word in lower for word in words):
             plugin = _plugin(module)
             for match in (m for pattern in plugin.denylist for m in pattern.finditer(lines)):
                 told = True
@@ -181,6 +185,12 @@ def _assigned(text: str, telling: frozenset[str]) -> Iterator[Hit]:
             is_secret(key, value) or (key.lower() in telling and is_secret("token", value))
         ):
             yield Hit(key, "a telling name")
+
+
+def _is_code(name: str, text: str) -> bool:
+    """Tell code, in which names stand for values, from a file or a shell script that holds them."""
+    program = text.partition("\n")[0] if text.startswith("#!") else ""
+    return name.endswith(_CODE) or bool(program and not _SHELL.search(program))
 
 
 def _logs_in(name: str, text: str) -> bool:

@@ -35,6 +35,7 @@ def keys(path: str, text: str, *, likely: bool = True) -> list[str]:
         ("/run/secrets/palace", "EXAMPLE0123456789abcdef\n", "a file of one token"),
         ("/r/.mempalace/server/ab/token", "EXAMPLE0123456789abcdef", "a file of one token"),
         ("/srv/.env", "export MEMPALACE_REMOTE_TOKEN='pw-EXAMPLE-1'\n", "MEMPALACE_REMOTE_TOKEN"),
+        ("/root/bin/start", "#!/bin/sh\nexport A_TOKEN=EXAMPLE-1\n", "A_TOKEN"),
         ("/root/notes", "xoxb-123456789012-EXAMPLEabcdef\n", "line 1"),
     ],
 )
@@ -55,6 +56,8 @@ def test_each_store_of_credentials(path: str, text: str, told: str | None) -> No
         ("/root/.ssh/id_x.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA me@laptop"),
         ("/root/.ssh/known_hosts", "|1|abc=|def= ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA"),
         ("/root/pkg/package-lock.json", '{"integrity": "sha512-' + "aB3/" * 21 + 'ab=="}'),
+        ("/opt/kit/bin/x", "#!/usr/bin/env python3\nNAMED_SECRET = compiled\n"),
+        ("/srv/.env", "NAMED_SECRET=$(cat /run/secrets/x)\nA_SECRET = re.compile(x)\n"),
         ("/run/secrets/readme", "put the token here\n"),
     ],
 )
