@@ -71,6 +71,9 @@ HERE, THERE = endpoint(), endpoint(place="controller")
         ([silent(Trouble.RESOLVE), THERE], "target controller", FAIL, "not answer from the target"),
         ([THERE], "target controller", NOT_CHECKED, "could not be asked from the target"),
         ([HERE], "mars", NOT_CHECKED, "not 'mars'"),
+        # Whether containers reach it is told by the fleet as a whole.
+        ([HERE, THERE], "target controller container", PASS, "as declared"),
+        ([silent(Trouble.RESOLVE)], "container", PASS, "neither target nor controller"),
     ],
 )
 def test_it_answers_from_where_it_is_declared_to(

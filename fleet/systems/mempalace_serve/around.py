@@ -28,6 +28,8 @@ from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, failed, follows_from, not_checked, passed, warned
 
 PLACES = ("target", "controller")
+#: Where no server can ask from; whether it is reached from there is fleet.reach's to tell.
+_ELSEWHERE = "container"
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _SUCCESS = range(200, 300)
@@ -41,14 +43,15 @@ def reach(look: Look) -> Judgement:
     if isinstance(found, Judgement):
         return found
     declared = tuple(look.text("reach_from").replace(",", " ").split())
-    odd = [place for place in declared if place not in PLACES]
+    odd = [place for place in declared if place not in (*PLACES, _ELSEWHERE)]
     if odd:
-        return not_checked(f"reach_from knows target and controller, not {odd[0]!r}")
+        return not_checked(f"reach_from knows target, controller and container, not {odd[0]!r}")
     facts = (found.fact, *found.others)
     reached = {f.place for f in facts if is_reached(f)}
     lines = [line(f) for f in facts]
     if declared:
-        return _as_declared(look, facts, reached, declared)
+        here = tuple(place for place in declared if place != _ELSEWHERE)
+        return _as_declared(look, facts, reached, here)
     if not reached:
         return follows_from("serve.health")
     lost = [f for f in facts if f.place not in reached and was_sent(f)]
@@ -86,7 +89,8 @@ def _as_declared(
     unseen = {*declared} - sent
     if unseen:
         return not_checked(f"it could not be asked from the {_listed(unseen)}", *lines)
-    return passed(f"answers from the {_listed(reached)}, as declared", *lines)
+    where = f"the {_listed(reached)}" if reached else "neither target nor controller"
+    return passed(f"answers from {where}, as declared", *lines)
 
 
 def _listed(places: AbstractSet[str]) -> str:

@@ -1,9 +1,10 @@
 """What belongs together carries the same bytes: an image, its containers, a clone, the host."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fleet.inventory.model import Kind, Scheme, Target
+from fleet.verifier.fleetwide.declared import declared_commits
 from fleet.verifier.fleetwide.member import (
     BRIDGE,
     FLEET,
@@ -16,9 +17,7 @@ from fleet.verifier.fleetwide.member import (
     clone_copy,
     whole,
 )
-from fleet.verifier.model import failed, passed
-
-_COMMIT = 7  # the shortest spelling of a commit that is taken for one
+from fleet.verifier.model import Judgement, Verdict, failed, passed, warned
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +39,36 @@ def fresh(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...
 def baked(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
     """An image is compared with its containers, and with the commit declared for it.
 
-    That is ``toolkit_ref`` of the image. A container that loads a mounted copy is left out: what
-    was baked into it is hidden.
+    That is ``toolkit_ref`` of the image, and the commit in its label
+    ``org.opencontainers.image.revision`` where that is one of the toolkit's. A container that loads
+    a mounted copy is left out: what was baked into it is hidden.
     """
     sides: list[list[Copy | Unseen]] = []
+    notes: list[str] = []
+    contradicted: list[str] = []
     families = _families(members, least=1)
     for family in families:
         images = [m for m in family.members if m.target.kind is Kind.IMAGE]
         others = [m for m in family.members if m.target.kind is Kind.CONTAINER]
         baked_in = [bridge_copy(m) for m in others if not _mounted(m)]
-        declared = [d for m in images if (d := _declared(m))]
+        commits = [declared_commits(m) for m in images]
+        declared = [side for found in commits for side in found.sides]
         if images and (baked_in or declared):
             sides.append([*(bridge_copy(m) for m in images), *baked_in, *declared])
+            notes += [note for found in commits for note in found.notes]
+            contradicted += [told for found in commits for told in found.contradictions]
     elsewhere = _elsewhere(families, members, fleet)
-    return _drift(sides, elsewhere, "is what its image and its commit are", "is not what was baked")
+    told = _drift(sides, elsewhere, "is what its image and its commit are", "is not what was baked")
+    return tuple(Told(t.subject, _noted(t.judgement, notes, contradicted)) for t in told)
+
+
+def _noted(found: Judgement, notes: Sequence[str], contradicted: Sequence[str]) -> Judgement:
+    """Add what the declared commits say of one another; two of them are no pass."""
+    evidence = (*found.evidence, *contradicted, *notes)
+    if contradicted and found.verdict is Verdict.PASS:
+        remedy = "correct `toolkit_ref`, or build the image anew with its label"
+        return warned("an image's label and its toolkit_ref differ", *evidence, remedy=remedy)
+    return replace(found, evidence=evidence)
 
 
 def _elsewhere(
@@ -111,23 +126,6 @@ def _mounted(member: Member) -> str:
         if copy.path == destination or copy.path.startswith(destination.rstrip("/") + "/"):
             return source
     return ""
-
-
-def _declared(member: Member) -> Copy | Unseen | None:
-    """Return what the declared commit of an image's toolkit carries."""
-    ref = member.target.variables.get("toolkit_ref")
-    copy = bridge_copy(member)
-    if not isinstance(ref, str) or len(ref) < _COMMIT or isinstance(copy, Unseen):
-        return None
-    side = f"{member.name}, its declared commit"
-    if member.toolkit is None or member.toolkit.trouble:
-        return Unseen(side, "no toolkit clone tells what it carries")
-    named = member.toolkit.name(copy.blob)
-    commit = member.toolkit.commit(ref)
-    if commit is None or named is None:
-        return Unseen(side, f"the toolkit's history does not know {ref if named else 'the bytes'}")
-    blob = member.toolkit.blob_at(named[0], commit)
-    return Copy(side, copy.sha256 if blob == copy.blob else blob or "-", str(commit))
 
 
 def _families(members: Sequence[Member], least: int = 2) -> list[_Family]:

@@ -13,6 +13,7 @@ from fleet.verifier.fleetwide.devices import devices
 from fleet.verifier.fleetwide.drift import baked, fresh
 from fleet.verifier.fleetwide.member import FLEET, Member, Told
 from fleet.verifier.fleetwide.palace import palace
+from fleet.verifier.fleetwide.reach import reach
 from fleet.verifier.fleetwide.skew import skew
 from fleet.verifier.model import Finding, Severity
 
@@ -21,6 +22,7 @@ Rule: TypeAlias = Callable[[Sequence[Member], Sequence[Target]], tuple[Told, ...
 RULES: Mapping[str, Rule] = {
     "fleet.devices": devices,
     "fleet.palace": palace,
+    "fleet.reach": reach,
     "fleet.skew": skew,
     "fleet.baked": baked,
     "bridge.fresh": fresh,
@@ -50,6 +52,17 @@ SYSTEM = System(
             without="some of them write where the others never look",
             remedy="find out what answers the URL there: DNS, a proxy, a local server",
             source="S0",
+        ),
+        Gate(
+            id="fleet.reach",
+            asks="One endpoint answers as declared from the controller, hosts and containers.",
+            check="reach",
+            always=True,
+            severity=Severity.CRITICAL,
+            kinds=("host", "container"),
+            without="the palace is up, and cut off from the clients of one place",
+            remedy="open the way from the places named: the container's network, DNS, a firewall",
+            source="peers 14",
         ),
         Gate(
             id="fleet.skew",

@@ -40,6 +40,7 @@ def member(
     palace: str = "",
     version: str = "3.9.0",
     image: str = "",
+    revision: str = "",
     mounts: dict[str, str] | None = None,
     systems: tuple[str, ...] = ("mempalace-bridge",),
     seen: bool = True,
@@ -65,7 +66,10 @@ def member(
             url=URL, place="target", palace=palace, server="mempalace", version=version
         )
         facts = facts.model_copy(update={"endpoints": (heard,)})
-    further: dict[str, object] = {"image": ImageFact(id=image)} if image else {}
+    further: dict[str, object] = {}
+    if image or revision:
+        labels = {"org.opencontainers.image.revision": revision} if revision else {}
+        further["image"] = ImageFact(id=image, labels=labels)
     if mounts is not None:
         further["container"] = ContainerFact(name=name, state="running", mounts=mounts)
     return Member(made, resolved, facts.model_copy(update=further), TOOLKIT)
@@ -271,6 +275,61 @@ def test_the_declared_commit_is_compared_with_what_was_baked() -> None:
     told = judged(image, member("x"))["fleet.baked", "fleet"]
     assert told.verdict is Verdict.FAIL
     assert told.evidence[1].startswith("devbox, its declared commit: toolkit aaaaaaa")
+
+
+def baked(**said: str) -> Finding:
+    image = member("devbox", address="docker-daemon:pi-devbox", **said)  # type: ignore[arg-type]  # texts only
+    return judged(image, member("x"))["fleet.baked", "fleet"]
+
+
+def test_the_label_s_commit_is_compared_with_what_was_baked() -> None:
+    assert baked(revision="b" * 40).verdict is Verdict.PASS
+    told = baked(revision="a" * 40)
+    assert told.verdict is Verdict.FAIL
+    assert told.evidence[1].startswith("devbox, its label's commit: toolkit aaaaaaa")
+
+
+def test_a_label_and_a_declared_commit_that_differ_are_told() -> None:
+    told = baked(revision="a" * 40, toolkit_ref="bbbbbbbb")
+    assert told.verdict is Verdict.FAIL
+    assert (
+        "devbox: its label says toolkit aaaaaaa of 2026-08-12, its toolkit_ref "
+        "toolkit bbbbbbb of 2026-08-25" in told.evidence
+    )
+    assert baked(revision="bbbbbbbb", toolkit_ref="b" * 40).verdict is Verdict.PASS
+
+
+def test_two_commits_that_carry_the_same_bytes_are_no_pass() -> None:
+    same = Commit("c" * 40, "2026-08-26", 0)
+    newest, older = replace(NEW_COMMIT, behind=1), replace(OLD_COMMIT, behind=2)
+    history = Toolkit(
+        "~/clone",
+        {PATH: {git_blob(BRIDGE): same, git_blob(OLD): older}},
+        commits=(same, newest, older),
+        changes={PATH: ((1, git_blob(BRIDGE)), (2, git_blob(OLD)))},
+    )
+    said = {"address": "docker-daemon:pi-devbox", "revision": "c" * 40, "toolkit_ref": "b" * 40}
+    image = replace(member("devbox", **said), toolkit=history)  # type: ignore[arg-type]  # texts only
+    told = judged(image, member("x"))["fleet.baked", "fleet"]
+    assert (told.verdict, told.message) == (
+        Verdict.WARN,
+        "an image's label and its toolkit_ref differ",
+    )
+
+
+@pytest.mark.parametrize("label", ["d" * 40, "v1.2", "main", "bbbb", "x" * 300])
+def test_a_label_of_another_project_says_nothing_of_the_toolkit(label: str) -> None:
+    told = baked(revision=label, toolkit_ref="bbbbbbbb")
+    assert told.verdict is Verdict.PASS
+    assert told.evidence[-1].endswith("which is no commit of the toolkit")
+    alone = member("devbox", address="docker-daemon:pi-devbox", revision=label)
+    assert ("fleet.baked", "fleet") not in judged(alone, member("x"))
+
+
+def test_a_declared_commit_that_nothing_can_tell_is_not_checked() -> None:
+    image = member("devbox", address="docker-daemon:pi-devbox", toolkit_ref="bbbbbbbb")
+    blind = replace(image, toolkit=None)
+    assert judged(blind, member("x"))["fleet.baked", "fleet"].verdict is Verdict.NOT_CHECKED
 
 
 def test_drift_of_a_part_is_not_checked() -> None:
