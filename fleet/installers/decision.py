@@ -1,6 +1,7 @@
 """What one kind of installer decides about one item, and the rules all of them share."""
 
 import hashlib
+import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -82,7 +83,9 @@ def unedited(entry: Entry, fact: PathFact) -> bool:
     return entry.mtime is not None and (fact.mtime, fact.size) == (entry.mtime, entry.size)
 
 
-def in_the_way(item: Item, site: Site, path: str, found: Standing) -> Conflict | None:
+def in_the_way(
+    item: Item, site: Site, path: str, found: Standing, entry: Entry | None = None
+) -> Conflict | None:
     """Say why a path must be left alone; None where it may be written."""
     fact, shown = site.seen(path), site.shown(path)
     if found is Standing.UNSEEN:
@@ -100,12 +103,13 @@ def in_the_way(item: Item, site: Site, path: str, found: Standing) -> Conflict |
     what = "was edited since fleet wrote it"
     if found is Standing.FOREIGN:
         what = f"is {described(fact)} that fleet did not put there"
+    kept = posixpath.basename(backup_path(path, state_of(fact), entry))
     return Conflict(
         key=item.key,
         path=path,
         what=f"{shown} {what}",
-        hint="move it away, or use --adopt: it is kept beside as "
-        f"{backup_path(path, state_of(fact)).rpartition('/')[2]}, and uninstall puts it back",
+        hint=f"move it away, or use --adopt: it is kept beside as {kept}, "
+        "and uninstall puts it back",
         adoptable=True,
     )
 
@@ -155,9 +159,15 @@ def described(fact: PathFact) -> str:
     )
 
 
-def backup_path(path: str, state: State | None) -> str:
-    """Return where what lies at a path is kept when it is adopted: the same content, one name."""
-    return f"{path}.before-fleet-{hashlib.sha256((state or '').encode()).hexdigest()[:8]}"
+def backup_path(path: str, state: State | None, entry: Entry | None) -> str:
+    """Return where what lies at a path is kept when it is adopted.
+
+    The same content has one name, until something is kept for the path already: the same edit may
+    come back, and a name that is taken would stop it from being adopted again.
+    """
+    again = entry.when.isoformat() if entry and entry.backup else ""
+    digest = hashlib.sha256(f"{state or ''}{again}".encode()).hexdigest()
+    return f"{path}.before-fleet-{digest[:8]}"
 
 
 def where_written(site: Site, path: str) -> tuple[str, ...]:

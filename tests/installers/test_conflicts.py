@@ -153,6 +153,16 @@ def test_what_was_edited_since_is_left_by_plan_prune_and_uninstall(bench: Bench)
     assert (bench.home / "f").read_text() == "mine\n"
 
 
+def test_the_same_edit_can_be_adopted_again_and_again(bench: Bench) -> None:
+    bench.bring(file("~/f", b"one\n"))
+    for text in ("mine\n", "mine\n", "other\n", "other\n", "mine\n"):
+        bench.write("f", text)
+        bench.bring(file("~/f", b"one\n"), adopt=True)
+        assert (bench.home / "f").read_text() == "one\n"
+    bench.uninstall()
+    assert (bench.home / "f").read_text() == "mine\n"
+
+
 def test_an_edited_file_can_be_adopted_and_its_edit_survives(bench: Bench) -> None:
     bench.bring(file("~/f", b"one\n"))
     bench.write("f", "mine\n")

@@ -129,7 +129,7 @@ def _change(item: Item, site: Site, found: _Found, values: Mapping[str, object])
         return Decision(conflicts=(conflict,))
     whole = found.text.encode()
     expect = file_state(whole)
-    backup = backup_path(found.path, expect) if found.foreign else ""
+    backup = backup_path(found.path, expect, found.entry) if found.foreign else ""
     new = applied(found.text, found.merged.edits).encode()
     edit = EditFile(
         path=found.path,

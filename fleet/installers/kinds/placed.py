@@ -87,7 +87,7 @@ def place_file(item: Item, site: Site, path: str, content: Content, mode: int) -
     same = fact is not None and site.holds(fact, content) is True
     wrong_mode = fact is not None and same and _mode_matters(fact, content, mode, entry)
     found = standing(site, path, entry, same=same and not (wrong_mode and entry is None))
-    conflict = in_the_way(item, site, path, found)
+    conflict = in_the_way(item, site, path, found, entry)
     if conflict or fact is None:
         return Placed(conflict=conflict)
     state = state_of(fact) or ABSENT
@@ -97,7 +97,7 @@ def place_file(item: Item, site: Site, path: str, content: Content, mode: int) -
         action = SetMode(path=path, expect=site.expect(path, state), mode=mode, former=fact.mode)
         made = entry.model_copy(update={"mode": mode})
         return Placed((action,), entry=made, notes=_leaked(fact, content))
-    kept = _kept(found, path, state)
+    kept = _kept(found, path, state, entry)
     data = site.fill(content)
     made = Entry(
         path=path,
@@ -136,13 +136,13 @@ def place_link(item: Item, site: Site, path: str, text: str) -> Placed:
     entry, fact = site.entry(item.key, "link", path), site.seen(path)
     same = fact is not None and fact.link and text in (trail(fact).text, fact.final)
     found = standing(site, path, entry, same=same)
-    conflict = in_the_way(item, site, path, found)
+    conflict = in_the_way(item, site, path, found, entry)
     if conflict or fact is None:
         return Placed(conflict=conflict)
     if found is Standing.SAME:
         return Placed(entry=entry)
     state = state_of(fact) or ABSENT
-    kept = _kept(found, path, state)
+    kept = _kept(found, path, state, entry)
     made = Entry(
         path=path,
         kind="link",
@@ -163,9 +163,10 @@ def place_link(item: Item, site: Site, path: str, text: str) -> Placed:
     )
 
 
-def _kept(found: Standing, path: str, state: State) -> str:
+def _kept(found: Standing, path: str, state: State, entry: Entry | None) -> str:
     """Return the backup's path where something that is not as fleet put it is adopted."""
-    return backup_path(path, state) if found in (Standing.FOREIGN, Standing.EDITED) else ""
+    adopted = found in (Standing.FOREIGN, Standing.EDITED)
+    return backup_path(path, state, entry) if adopted else ""
 
 
 def _told_backup(site: Site, kept: str) -> tuple[str, ...]:
