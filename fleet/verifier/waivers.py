@@ -6,10 +6,34 @@ accepted: nobody knows what it would be.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 from fleet.inventory.model import Waiver
 from fleet.verifier.model import Accepted, Finding, Verdict
+
+SOON = timedelta(days=14)
+
+
+def running_out(waivers: Iterable[Waiver], today: date) -> tuple[str, ...]:
+    """Return a line for each waiver that has run out, or does within two weeks, with its place."""
+    return tuple(
+        _warning(waiver, today)
+        for waiver in sorted(waivers, key=lambda waiver: waiver.until)
+        if waiver.until <= today + SOON
+    )
+
+
+def _warning(waiver: Waiver, today: date) -> str:
+    left = (waiver.until - today).days
+    if left < 0:
+        told = f"ran out on {waiver.until}: what it accepted fails again"
+    elif left == 0:
+        told = "runs out today"
+    else:
+        told = f"runs out on {waiver.until}, in {left} {'day' if left == 1 else 'days'}"
+    where = f"{waiver.place}: " if waiver.place else ""
+    on = ", ".join(waiver.targets)
+    return f"{where}the waiver of {waiver.gate} on {on} {told} ({waiver.reason})"
 
 
 def waived(

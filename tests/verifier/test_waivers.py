@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 import pytest
 from support.crafted import finding
 
+from fleet.errors import Place
 from fleet.inventory.address import parse_address
 from fleet.inventory.model import Target, Waiver
 from fleet.reports.document import document
@@ -13,7 +14,7 @@ from fleet.reports.terminal import render
 from fleet.reports.view import View
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run, TargetResult, conclude
-from fleet.verifier.waivers import waived
+from fleet.verifier.waivers import running_out, waived
 
 DAY = date(2026, 12, 24)
 WAIVER = Waiver("bridge.feed", ("box",), "rebuilt in January", DAY)
@@ -90,3 +91,30 @@ def test_it_is_shown_and_counted() -> None:
     assert told.summary.verdicts[Verdict.WAIVED] == 1
     assert told.findings[0].waiver is not None
     assert told.findings[0].waiver.reason == "rebuilt in January"
+
+
+@pytest.mark.parametrize(
+    ("today", "told"),
+    [
+        (date(2026, 12, 9), None),
+        (date(2026, 12, 10), "runs out on 2026-12-24, in 14 days"),
+        (date(2026, 12, 23), "runs out on 2026-12-24, in 1 day "),
+        (DAY, "runs out today"),
+        (date(2026, 12, 25), "ran out on 2026-12-24: what it accepted fails again"),
+    ],
+)
+def test_what_runs_out_soon_is_told_with_its_place(today: date, told: str | None) -> None:
+    waiver = replace(WAIVER, place=Place("fleet.yml", 7, 5))
+    lines = running_out([waiver], today)
+    assert len(lines) == (told is not None)
+    for line in lines:
+        assert line.startswith("fleet.yml:7:5: the waiver of bridge.feed on box ")
+        assert str(told) in line
+        assert line.endswith("(rebuilt in January)")
+
+
+def test_the_one_that_ran_out_first_is_told_first() -> None:
+    later = replace(WAIVER, gate="bridge.stamp", until=date(2026, 12, 30))
+    first, second = running_out([later, WAIVER], date(2027, 1, 1))
+    assert "bridge.feed" in first
+    assert "bridge.stamp" in second

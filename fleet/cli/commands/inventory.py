@@ -21,14 +21,20 @@ def inventory() -> None:
 def check(engine: Engine, options: Options) -> int:
     """Read the inventory and tell every mistake in it, with its place.
 
-    A secret reference that leads nowhere from here is one; no secret is fetched.
+    A secret reference that leads nowhere from here is one; no secret is fetched. A waiver that has
+    run out, or does within two weeks, is no mistake and told as a warning.
     """
+    from datetime import UTC, datetime  # noqa: PLC0415 - lazy
+
     from fleet.reports.text import count, printable  # noqa: PLC0415 - lazy
+    from fleet.verifier.waivers import running_out  # noqa: PLC0415 - lazy
 
     source = options.source()
     context = engine.context(source, engine.variables(options.variables))
     for note in context.inventory.notes if context.inventory else ():
         click.echo(f"note: {printable(note)}")
+    for warning in running_out(context.waivers, datetime.now(UTC).date()):
+        click.echo(f"warning: {printable(warning)}")
     engine.check_secrets(context)
     click.echo(f"{source}: {count(len(engine.targets(context, ())), 'target')}, no mistakes")
     return 0
