@@ -126,6 +126,26 @@ def test_04_container_and_images_are_judged_by_content(fleet: Fleet) -> None:
     assert found["image-empty"]["bridge.feed"]["follows"] == "bridge.placed"
 
 
+def test_04_the_palace_is_seen_from_three_places(fleet: Fleet) -> None:
+    _, found = fleet.audit()
+    told = found["fleet"]["fleet.reach"]
+    assert told["verdict"] == "pass", told
+    rows = str(told["evidence"])
+    assert "controller: want not declared, got an answer" in rows
+    assert "host alpha, beta, gamma, vault: want" in rows or "host alpha, beta, gamma: want" in rows
+    assert "container devbox: want an answer, got an answer" in rows
+    # A container whose network is taken away no longer reaches it, where all others do.
+    network = fleet.engine.networks.get("bridge")
+    network.disconnect(f"{NAME}-devbox")
+    try:
+        _, found = fleet.audit()
+    finally:
+        network.connect(f"{NAME}-devbox")
+    told = found["fleet"]["fleet.reach"]
+    assert told["verdict"] == "fail", told
+    assert "is not reached from every container" in str(told["message"])
+
+
 @dataclass(frozen=True)
 class Break:
     """One thing that goes wrong: how it is done, undone, and which gate must say so."""
@@ -205,6 +225,26 @@ def test_05_one_broken_thing_fails_its_gate_and_no_other(fleet: Fleet, case: Bre
     assert list(failing) == [case.gate], failing
     assert case.told in failing[case.gate]
     assert fleet.failing(case.host) == {}
+
+
+@pytest.mark.parametrize("about", ["wide rights", "env not loaded (bash -lc)"])
+def test_05_fix_puts_a_host_right(fleet: Fleet, about: str) -> None:
+    case = next(case for case in BREAKS if case.about == about)
+    fleet.hosts[case.host].run(f"cd ~ && {case.do}")
+    assert list(fleet.failing(case.host)) == [case.gate]
+    code, output = fleet.run("fix", case.gate, "--limit", case.host, "--yes")
+    fleet.hosts[case.host].run("cd ~ && rm -f kept")
+    assert code == 0, output
+    assert fleet.failing(case.host) == {}
+
+
+def test_05_fix_puts_the_server_s_secret_right(fleet: Fleet) -> None:
+    env = fleet.vault / "serve/.env"
+    env.chmod(0o644)
+    assert list(fleet.failing("vault")) == ["serve.token"]
+    code, output = fleet.run("fix", "serve.token", "--limit", "vault", "--yes")
+    assert code == 0, output
+    assert env.stat().st_mode & 0o777 == 0o600
 
 
 def test_06_a_wrong_token_is_told_where_it_is(fleet: Fleet) -> None:
@@ -291,7 +331,7 @@ def test_10_a_palace_published_to_the_lan_fails_its_bind(fleet: Fleet) -> None:
             if f["required"] and f["verdict"] in ("fail", "error")
         }
     finally:
-        code, output = fleet.run("apply", "--limit", "vault", "--yes", "--adopt")
+        code, output = fleet.run("fix", "serve.bind", "--limit", "vault", "--yes", "--adopt")
     assert list(failing) == ["serve.bind"], failing
     drift = found["vault"]["serve.compose"]
     assert drift["verdict"] == "fail", drift
