@@ -38,7 +38,7 @@ def test_an_explanation_tells_who_can_fix_it_and_what_the_source_is() -> None:
     assert "by fleet `fleet fix env.mode` deploys file again" in text
     assert "decided by A file that holds secrets is its owner's alone." in text
     assert "failures from public bug reports" in text
-    assert "none: a person has to" in " ".join(invoke("explain", "env.url").stdout.split())
+    assert "none: a person has to" in " ".join(invoke("explain", "bridge.seen").stdout.split())
 
 
 def test_gates_of_the_fleet_are_listed_and_explained() -> None:
