@@ -100,6 +100,18 @@ class Engine:
         seen = looks(plans) if plans else {}
         return audit(targets, context, options, observer, command=command, seen=seen)
 
+    def drift(
+        self,
+        targets: "Sequence[Target]",
+        context: "Context",
+        options: "AuditOptions",
+        observer: "Observer",
+    ) -> "Run":
+        """Look at targets and all that belongs to them, and hold the sides against each other."""
+        from fleet.engine.drift import drift  # noqa: PLC0415 - lazy
+
+        return drift(targets, context, options, observer)
+
     def facts(
         self,
         targets: "Sequence[Target]",

@@ -20,6 +20,7 @@ COMMANDS = {
     "uninstall": f"{ROOM}.uninstall:uninstall",
     "audit": f"{ROOM}.audit:audit",
     "fix": f"{ROOM}.fix:fix",
+    "drift": f"{ROOM}.drift:drift",
     "check": f"{ROOM}.check:check",
     "facts": f"{ROOM}.facts:facts",
     "learn": f"{ROOM}.learn:learn",

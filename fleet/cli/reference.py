@@ -90,6 +90,7 @@ def _schema() -> Iterator[str]:
         yield from _part(title, parts[name])
     yield from _words("Verdicts", parts["Verdict"], _VERDICTS)
     yield from _words("Severities", parts["Severity"], _SEVERITIES)
+    yield from _words("Standings of a side", parts["Standing"], _STANDINGS)
     yield from _PLANS.splitlines()
 
 
@@ -117,6 +118,9 @@ _TITLES = {
     "PlatformPart": "`targets[].platform`",
     "FindingPart": "`findings[]`",
     "WaiverPart": "`findings[].waiver`",
+    "DriftPart": "`drift[]`",
+    "SidePart": "`drift[].sides[]`",
+    "CommitPart": "`drift[].reference`, `.newest`, `.sides[].commit`",
     "SummaryPart": "`summary`",
     "TargetCounts": "`summary.targets`",
     "ConclusionPart": "`summary.conclusion`",
@@ -135,6 +139,14 @@ _SEVERITIES = {
     "critical": "memory is lost, exposed, or goes to the wrong palace",
     "major": "a capability is missing",
     "minor": "all else",
+}
+
+
+_STANDINGS = {
+    "same": "as the reference, and so what it should be",
+    "behind": "as all other sides, and the toolkit's history knows a newer commit",
+    "differs": "other bytes than the reference, another image, or not what the compose file says",
+    "unseen": "it could not be looked at, or not wholly compared; its notes say why",
 }
 
 

@@ -2,7 +2,7 @@
 
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of, passwd_of
 from fleet.facts.compile import probe_script
-from fleet.facts.model import Facts, ImageFact, LaunchFact, Platform
+from fleet.facts.model import Facts, LaunchFact, Platform
 from fleet.facts.request import CONTAINER, Request
 from fleet.facts.tree import SEARCH, TreeReader
 from fleet.inventory.model import Target
@@ -99,9 +99,13 @@ class ContainerConnector:
                 outcome.output, request, self._target, kind="container", taken_at=taken_at
             )
             facts = _with_entry_point(facts, opened, request)
+        identity, name = opened.inspected.Image, opened.inspected.Config.Image
+        image = self._image(opened, identity)
+        named = image if name == identity else self._image(opened, name)
+        now = str(named.get("Id") or "") if named else ""
         told = {
-            "container": container_fact(opened.inspected, request),
-            "image": self._image(opened),
+            "container": container_fact(opened.inspected, request, now),
+            "image": image_fact(image, identity, request, where=self._target.name),
         }
         return facts.model_copy(update=told)
 
@@ -238,16 +242,18 @@ class ContainerConnector:
             hint="was the container stopped meanwhile?",
         )
 
-    def _image(self, opened: _Opened) -> ImageFact:
-        identity = opened.inspected.Image
+    def _image(self, opened: _Opened, name: str) -> Mapping[str, object] | None:
+        """Return what the engine tells of an image, None where it has none of this name."""
+        if not name:
+            return None
         try:
             with engine_faults(opened.at, where=self._target.name):
-                told: object = opened.client.images.get(identity).attrs
+                told: object = opened.client.images.get(name).attrs
         except Unreachable as error:
             if error.stage != "missing":
                 raise
-            told = None
-        return image_fact(told, identity, where=self._target.name)
+            return None
+        return told if isinstance(told, dict) else None
 
     def _without_shell(
         self, opened: _Opened, request: Request, deadline: Deadline, taken_at: datetime

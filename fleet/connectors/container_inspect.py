@@ -15,6 +15,10 @@ from fleet.secrets import keyed_digest
 from fleet.verifier.image_config import shown_labels
 
 SERVICE = "com.docker.compose.service"
+PROJECT = "com.docker.compose.project"
+CONFIG_FILES = "com.docker.compose.project.config_files"
+WORKING_DIR = "com.docker.compose.project.working_dir"
+ENVIRONMENT_FILE = "com.docker.compose.project.environment_file"
 _ENDED = ("exited", "dead", "stopped")
 _HIGHEST_PORT = 0xFFFF
 
@@ -81,6 +85,7 @@ class Settings(Document):
 
     User: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
     Env: Strings = Field(default_factory=list)
+    Cmd: Strings = Field(default_factory=list)
     Labels: Texts = Field(default_factory=dict)
     WorkingDir: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
     Hostname: str = ""
@@ -122,18 +127,19 @@ def read_inspected(told: object, *, where: str) -> Inspected:
         raise malformed(error, name="what the engine tells of the container", where=where) from None
 
 
-def container_fact(inspected: Inspected, request: Request) -> ContainerFact:
+def container_fact(inspected: Inspected, request: Request, image_now: str = "") -> ContainerFact:
     """Return what is told of a container.
 
-    A variable's value is kept only where the request names the variable public.
+    A variable's value is kept only where the request names the variable public. ``image_now`` is
+    the identity that the name of its image has today.
     """
-    state, host = inspected.State, inspected.HostConfig
+    state, host, labels = inspected.State, inspected.HostConfig, inspected.Config.Labels
     bound = inspected.NetworkSettings.Ports if state.Status == "running" else host.PortBindings
     words = [inspected.Path, *inspected.Args]
     flags = dict(_flags(words))
     return ContainerFact(
         name=inspected.Name.removeprefix("/"),
-        service=inspected.Config.Labels.get(SERVICE, ""),
+        service=labels.get(SERVICE, ""),
         state=state.Status,
         image=inspected.Image,
         created=inspected.Created,
@@ -149,7 +155,17 @@ def container_fact(inspected: Inspected, request: Request) -> ContainerFact:
         flags={name: value for name, value in flags.items() if name in PUBLIC_FLAGS},
         command=keyed_digest(request.nonce, command_text(words)),
         image_name=inspected.Config.Image,
+        image_now=image_now,
+        arguments=keyed_digest(request.nonce, command_text(inspected.Config.Cmd)),
+        project=labels.get(PROJECT, ""),
+        compose_files=_listed(labels, CONFIG_FILES),
+        compose_folder=labels.get(WORKING_DIR, ""),
+        compose_env=_listed(labels, ENVIRONMENT_FILE),
     )
+
+
+def _listed(labels: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(filter(None, labels.get(name, "").split(",")))
 
 
 def told_variables(environment: Mapping[str, str], request: Request) -> dict[str, EnvValue]:
@@ -179,12 +195,13 @@ def launch_variables(
     return None
 
 
-def image_fact(told: object, identity: str, *, where: str) -> ImageFact:
+def image_fact(told: object, identity: str, request: Request, *, where: str) -> ImageFact:
     """Return what is told of a container's image.
 
     Args:
         told: what ``docker image inspect`` says, None where the image is gone.
         identity: the image's id, as the container tells it.
+        request: names the variables whose values may be kept.
         where: the target, for the error's text.
     """
     if told is None:
@@ -205,6 +222,8 @@ def image_fact(told: object, identity: str, *, where: str) -> ImageFact:
         platform=str(image),
         labels=shown_labels(image.config.Labels),
         volumes=tuple(sorted(image.config.Volumes)),
+        variables=told_variables(image.environment(), request),
+        arguments=keyed_digest(request.nonce, command_text(image.config.Cmd)),
     )
 
 

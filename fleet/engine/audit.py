@@ -19,8 +19,8 @@ from fleet.systems.model import Compose, Gate
 from fleet.systems.resolve import Resolved, resolve
 from fleet.verifier.fleetwide.member import Member
 from fleet.verifier.fleetwide.rules import SYSTEM, judge_fleet
+from fleet.verifier.fleetwide.table import tables
 from fleet.verifier.judge import Expectations, judge, judge_unreachable
-from fleet.verifier.model import Finding
 from fleet.verifier.run import Run, TargetResult
 from fleet.verifier.waivers import waived
 
@@ -54,10 +54,12 @@ def audit(
     if options.from_dir is None:
         looked = _looked(chosen, context, options, observer, seen or {})
     else:
-        looked = _recorded(chosen, context, options.from_dir)
+        looked = recorded(chosen, context, options.from_dir)
     seen_all = tuple(looked)
     today = started.date()
-    results = tuple(_judged(one, context, today) for one in seen_all)
+    results = tuple(judged(one, context, today) for one in seen_all)
+    members = [member(one, context) for one in seen_all]
+    fleet = context.inventory.targets if context.inventory else chosen
     return Run(
         id=started.strftime("%Y%m%dT%H%M%S.%fZ"),
         command=command,
@@ -65,33 +67,23 @@ def audit(
         finished=datetime.now(UTC),
         results=results,
         strict=options.strict,
-        fleetwide=_fleetwide(seen_all, chosen, context, today),
-        gates=_gates(seen_all),
+        fleetwide=waived(judge_fleet(members, fleet), context.waivers, today),
+        gates=gates_of(seen_all),
+        drift=tuple(t for t in tables(members, fleet) if len(t.sides) > 1),
     )
 
 
-def _gates(looked: Sequence[Looked]) -> tuple[Gate, ...]:
+def gates_of(looked: Sequence[Looked]) -> tuple[Gate, ...]:
     """Return every gate that the targets of a run, and the fleet as a whole, may be asked."""
     gates = {g.id: g for one in looked for r in one.resolved for g in r.system.gates}
     return (*gates.values(), *(g for g in SYSTEM.gates if g.id not in gates))
 
 
-def _fleetwide(
-    looked: Sequence[Looked], chosen: Sequence[Target], context: Context, today: date
-) -> tuple[Finding, ...]:
-    """Judge what no target tells alone."""
-    members = [
-        Member(
-            one.target,
-            one.resolved,
-            one.facts,
-            context.toolkit(one.target),
-            one.trouble.what if one.trouble else "",
-        )
-        for one in looked
-    ]
-    fleet = context.inventory.targets if context.inventory else chosen
-    return waived(judge_fleet(members, fleet), context.waivers, today)
+def member(looked: Looked, context: Context) -> Member:
+    """Return a target as the rules of the fleet see it."""
+    trouble = looked.trouble.what if looked.trouble else ""
+    toolkit = context.toolkit(looked.target)
+    return Member(looked.target, looked.resolved, looked.facts, toolkit, trouble)
 
 
 def _looked(
@@ -108,7 +100,7 @@ def _looked(
         yield replace(held, target=target) if held else next(fresh)
 
 
-def _recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iterator[Looked]:
+def recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iterator[Looked]:
     """Read saved facts in place of asking; opens no connection."""
     context.secrets.prepare(targets)
     for target in targets:
@@ -140,7 +132,8 @@ def _recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iter
         yield Looked(target, resolved, facts, None, 0)
 
 
-def _judged(looked: Looked, context: Context, today: date) -> TargetResult:
+def judged(looked: Looked, context: Context, today: date) -> TargetResult:
+    """Judge one target by what was seen of it."""
     target, resolved = looked.target, looked.resolved
     if looked.facts is None:
         trouble = looked.trouble or Unreachable("nothing was seen", stage="missing")

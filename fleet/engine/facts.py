@@ -45,6 +45,7 @@ def gather(
     *,
     extra: dict[str, tuple[PathQuestion, ...]] | None = None,
     probe: bool = True,
+    search: bool = True,
 ) -> Iterator[Looked]:
     """Look at targets, at most ``options.jobs`` at once; yields in the order given.
 
@@ -55,6 +56,7 @@ def gather(
         observer: told as it goes on.
         extra: further path questions by target name, from a planner.
         probe: whether palaces are asked too; a plan needs no answer of theirs.
+        search: whether images are searched for secrets, where a system of theirs wants that.
 
     Raises:
         CatalogueError: a target names a system that is not known.
@@ -80,6 +82,7 @@ def gather(
         )
         limit = options.seconds(target.kind)
         request = replace(request, seconds=_patience(limit, len(request.launches)))
+        request = request if search else replace(request, scan=None)
         looked = _look(target, resolved, context, options, request, probe=probe)
         note = looked.trouble.what if looked.trouble else ""
         told.target_finished(target.name, looked.trouble is None, note)

@@ -222,6 +222,11 @@ class ContainerFact(Fact):
         image_name: the name it was made by; ``image_now``: the identity that name has today.
         mounts: a volume's name or a folder of the host, by the path within.
         command: the keyed digest of the program and its arguments, each ended by a line feed.
+        arguments: that of what it was given in place of the image's own, less the entry point.
+        project: the compose project it belongs to, as its label says.
+        compose_files: the files that compose made it of, absolute on the machine it ran on.
+        compose_folder: the folder that relative paths in them count from.
+        compose_env: the files that compose filled them in from, where its label says so.
     """
 
     name: str
@@ -242,6 +247,11 @@ class ContainerFact(Fact):
     command: Sha256 | None = None
     image_name: str = ""
     image_now: str = ""
+    arguments: Sha256 | None = None
+    project: str = ""
+    compose_files: tuple[str, ...] = ()
+    compose_folder: str = ""
+    compose_env: tuple[str, ...] = ()
 
 
 class SecretFact(Fact):
@@ -303,6 +313,8 @@ class ImageFact(Fact):
             files of a container that was never started) or ``save`` (all of it); empty for what is
             in no engine.
         passed_over: the quicker ways, and why each could not tell.
+        variables: its environment, where a container of it was asked; None where nobody asked.
+        arguments: the keyed digest of its command, less the entry point; as ``variables``.
     """
 
     id: str = ""
@@ -317,6 +329,8 @@ class ImageFact(Fact):
     scan: ScanFact | None = None
     way: str = ""
     passed_over: tuple[str, ...] = ()
+    variables: dict[str, EnvValue] | None = None
+    arguments: Sha256 | None = None
 
 
 class Platform(Fact):

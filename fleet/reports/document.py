@@ -14,8 +14,10 @@ from fleet.errors import TargetError, Unreachable, Unsupported
 from fleet.facts.model import Platform
 from fleet.inventory.model import Kind
 from fleet.reports.text import printable
+from fleet.verifier.fleetwide.table import Side, Standing, Table, What
 from fleet.verifier.model import Accepted, Finding, Severity, Verdict
 from fleet.verifier.run import Run, TargetResult, conclude
+from fleet.verifier.toolkit import Commit
 
 FORMAT: Literal["fleet.run/1"] = "fleet.run/1"
 
@@ -105,6 +107,47 @@ class FindingPart(Part):
     )
 
 
+class CommitPart(Part):
+    """A commit of the toolkit."""
+
+    id: str
+    date: str
+    behind: int = Field(ge=0, description="How many commits of the clone's history came after it.")
+
+
+class SidePart(Part):
+    """One side of what belongs together."""
+
+    what: What = Field(description="What it is; `compose` is the compose file.")
+    target: str = Field(description="The target that told of it; in `targets`.")
+    name: str = Field(description="The image's, the container's or the host's name, or a path.")
+    standing: Standing = Field(
+        description="`behind`: as all others, and the history knows a newer commit."
+    )
+    image: str = Field(description="The image that it is, was made of, or names today; or empty.")
+    commit: CommitPart | None = Field(description="The newest that carries its bridge, if known.")
+    content: str = Field(description="sha256 of its bridge; empty where it has none.")
+    origin: str = Field(description="Where the bytes come from: baked, mounted, link, file.")
+    source: str = Field(description="The file, or what it is mounted from.")
+    created: str = Field(description="As the engine tells it; of a file when it was written.")
+    notes: tuple[str, ...] = Field(description="What differs, or why it was not seen.")
+    remedy: str = Field(description="What to do about it; empty for nothing.")
+
+
+class DriftPart(Part):
+    """The sides of one thing: images, containers, compose files, clones and hosts of one name."""
+
+    name: str
+    drifted: bool = Field(description="Whether a side differs from the others.")
+    seen: int = Field(ge=0, description="How many of the sides were seen.")
+    total: int = Field(ge=0)
+    reference: CommitPart | None = Field(description="The newest commit that a side carries.")
+    newest: CommitPart | None = Field(description="The newest commit of the toolkit's clone.")
+    elsewhere: tuple[str, ...] = Field(description="Targets that belong to it and were not asked.")
+    notes: tuple[str, ...] = Field(description="What was found and not looked at.")
+    sides: tuple[SidePart, ...]
+
+
 class TargetCounts(Part):
     """How many targets were asked, and what became of it."""
 
@@ -137,6 +180,9 @@ class RunDocument(Part):
     run: RunPart
     targets: tuple[TargetPart, ...]
     findings: tuple[FindingPart, ...]
+    drift: tuple[DriftPart, ...] = Field(
+        default=(), description="What has several sides, each held against the others; by name."
+    )
     summary: SummaryPart
 
 
@@ -154,6 +200,7 @@ def document(run: Run) -> RunDocument:
         ),
         targets=tuple(_target(r) for r in sorted(run.results, key=lambda r: r.target.name)),
         findings=tuple(_finding(f) for f in findings),
+        drift=tuple(_drift(table) for table in run.drift),
         summary=_summary(run),
     )
 
@@ -236,6 +283,43 @@ def _waiver(waiver: Accepted | None) -> WaiverPart | None:
         return None
     reason = printable(waiver.reason)
     return WaiverPart(reason=reason, until=waiver.until, expired=waiver.expired)
+
+
+def _drift(table: Table) -> DriftPart:
+    return DriftPart(
+        name=printable(table.name),
+        drifted=table.drifted,
+        seen=table.seen,
+        total=len(table.sides),
+        reference=_commit(table.reference),
+        newest=_commit(table.newest),
+        elsewhere=_texts(table.elsewhere),
+        notes=_texts(table.notes),
+        sides=tuple(_side(side) for side in table.sides),
+    )
+
+
+def _side(side: Side) -> SidePart:
+    return SidePart(
+        what=side.what,
+        target=printable(side.target),
+        name=printable(side.name),
+        standing=side.standing,
+        image=printable(side.image),
+        commit=_commit(side.bridge.commit) if side.bridge else None,
+        content=side.bridge.sha256 if side.bridge else "",
+        origin=side.origin,
+        source=printable(side.source),
+        created=printable(side.created),
+        notes=_texts(side.notes),
+        remedy=printable(side.remedy),
+    )
+
+
+def _commit(commit: Commit | None) -> CommitPart | None:
+    if commit is None:
+        return None
+    return CommitPart(id=commit.id, date=printable(commit.date), behind=commit.behind)
 
 
 def _text(text: str | None) -> str | None:

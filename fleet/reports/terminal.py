@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
+from fleet.reports import drift
 from fleet.reports.console import line, paragraph, rendered
 from fleet.reports.findings import Chapters, Group, Silence, Unchecked, chapters
 from fleet.reports.grid import draw
@@ -40,14 +41,18 @@ def render(run: Run, view: View) -> str:
 
 def lines(run: Run, view: View) -> Iterator[Text]:
     """Lay out a run line by line."""
-    told = chapters(run)
-    if view.detail is not Detail.QUIET:
+    told = chapters(run if run.command != "drift" else drift.beside(run, view))
+    if run.command == "drift":
+        yield from drift.lines(run.drift, view)
+    elif view.detail is not Detail.QUIET:
         drawn = list(draw(matrix(run), view))
         yield from [*drawn, line()] if drawn else []
     yield from _findings(told, run, view)
+    if run.command != "drift" and view.detail is not Detail.QUIET:
+        yield from _drifted(run, view)
     if view.detail is not Detail.QUIET:
         yield from _unchecked(told.unchecked, view)
-        yield from _counts(run, view)
+        yield from _counts(run, view) if run.command != "drift" else ()
     elif told.unchecked and conclude(run).code == 3:  # noqa: PLR2004 - the exit code
         yield from _unchecked([u for u in told.unchecked if u.required], view)
     conclusion = conclude(run)
@@ -175,6 +180,15 @@ def _unchecked(unchecked: Sequence[Unchecked], view: View) -> Iterator[Text]:
         yield from paragraph(f"{gates}: {_shown(told.reason, view)}", view.cells, indent=0)
         yield from _on(told.targets, view, lines=1)
     yield line()
+
+
+def _drifted(run: Run, view: View) -> Iterator[Text]:
+    """Show what has several sides of which one differs."""
+    worth = [table for table in run.drift if table.worth_telling]
+    if worth:
+        yield _heading("Drift")
+        yield line()
+        yield from drift.lines(worth, view)
 
 
 def _asked(run: Run) -> Iterator[Text]:

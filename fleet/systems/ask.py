@@ -91,7 +91,9 @@ def _paths(resolved: Sequence[Resolved]) -> Iterator[PathQuestion]:
                 told = artifact.keys if artifact.read is Read.JSON else public
                 yield PathQuestion(artifact.path, artifact.read, public=told)
             if isinstance(artifact, Link) and artifact.source:
-                yield PathQuestion(artifact.source, Read.HASH)
+                # As deep as what it is linked as: a copy that is not loaded is named as well.
+                read = max(Read.HASH, artifact.read, key=_DEPTH.index)
+                yield PathQuestion(artifact.source, read)
 
 
 def _merged(questions: Iterable[PathQuestion]) -> tuple[PathQuestion, ...]:

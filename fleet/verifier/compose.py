@@ -4,11 +4,13 @@ Pure: it reads text and an environment. What is wrong with a file is a :class:`P
 exception, so one mistake does not hide the next.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fleet.errors import InventoryError, Place
+from fleet.facts.dotenv import EnvEntry
 from fleet.inventory.nodes import ListNode, MapNode, Node
 from fleet.inventory.yaml import parse
 from fleet.verifier import compose_forms as forms
@@ -19,6 +21,8 @@ from fleet.verifier.model import Verdict
 Path: TypeAlias = tuple[str | int, ...]
 
 ALL_PROFILES = "*"
+#: A text that is the value of one variable, or of what follows its operator.
+_ONE_VARIABLE = re.compile(r"\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)(?::?[-?][^{}$]*)?\})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,20 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a value is drawn from, where it does not stand in the file itself.
+
+    Attributes:
+        variable: the one variable whose value it is as it stands; empty where it is pieced
+            together.
+        mentions: all variables that were looked at; none where the text could not be filled in.
+    """
+
+    variable: str = ""
+    mentions: tuple[Mention, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
     """One service, as compose would start it.
 
@@ -48,6 +66,7 @@ class Service:
         healthcheck: the words of its test, ``CMD`` or ``CMD-SHELL`` first; empty for none.
         mentions: variables its texts were filled in from, by the key they stand under.
         literals: names in ``environment`` whose value stands in the file itself.
+        drawn: of the other names there, what their values are drawn from.
     """
 
     name: str
@@ -66,6 +85,7 @@ class Service:
     restart: str = ""
     mentions: Mapping[str, tuple[Mention, ...]] = field(default_factory=dict)
     literals: tuple[str, ...] = ()
+    drawn: Mapping[str, Drawn] = field(default_factory=dict)
 
     def selected(self, profiles: frozenset[str]) -> bool:
         """Tell whether a plain ``up`` starts it while these profiles are active."""
@@ -112,6 +132,17 @@ class Compose:
         return self.file
 
 
+def stand_ins(entries: Mapping[str, EnvEntry]) -> dict[str, str]:
+    """Return an environment to fill a file in from; any text stands for a value not told."""
+    return {name: _stand_in(entry) for name, entry in entries.items()}
+
+
+def _stand_in(entry: EnvEntry) -> str:
+    if entry.value.value is not None:
+        return entry.value.value
+    return "x" if entry.value.length or entry.unknown else ""
+
+
 def read_compose(text: str | bytes, file: str, environment: Mapping[str, str]) -> Compose:
     """Read a compose file.
 
@@ -140,6 +171,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list)
     places: dict[Path, Place] = field(default_factory=dict)
     mentions: list[tuple[Path, Mention]] = field(default_factory=list)
+    written: dict[Path, str] = field(default_factory=dict)
 
     def compose(self, root: Node) -> Compose:
         data = self.plain(root, ())
@@ -183,8 +215,11 @@ class _Reader:
             filled = fill(text, self.environment)
         except BadVariable as error:
             self.problems.append(Problem(Verdict.FAIL, str(place), str(error)))
+            self.written[path] = text
             return ""
         self.mentions += [(path, mention) for mention in filled.mentions]
+        if filled.mentions:
+            self.written[path] = text
         return filled.text
 
     def _warn_of_base_60(self, text: str, place: Place, path: Path) -> None:
@@ -217,6 +252,7 @@ class _Reader:
         test = health.get("test") if isinstance(health, dict) else None
         words = ("CMD-SHELL", test) if isinstance(test, str) else forms.command(test)
         path = ("services", name)
+        entries = self._entries((*path, "environment"), given.get("environment"))
         return Service(
             name=name,
             image=forms.word(given.get("image")),
@@ -233,7 +269,8 @@ class _Reader:
             network_mode=forms.word(given.get("network_mode")),
             restart=forms.word(given.get("restart")) or _restart(given.get("deploy")),
             mentions=self._mentioned(path),
-            literals=self._literals((*path, "environment"), given.get("environment")),
+            literals=tuple(name for name, told in entries.items() if told is None),
+            drawn={name: told for name, told in entries.items() if told is not None},
         )
 
     def _ports(self, path: Path, entries: Iterator[tuple[int, Plain]]) -> Iterator[Port]:
@@ -257,13 +294,31 @@ class _Reader:
             Problem(Verdict.FAIL, str(self.places[path]), f"this is no {kind} that compose knows")
         )
 
-    def _literals(self, path: Path, environment: Plain) -> tuple[str, ...]:
-        filled = {place for place, _ in self.mentions}
+    def _entries(self, path: Path, environment: Plain) -> dict[str, Drawn | None]:
+        """Tell what each name of ``environment`` is drawn from; None: it stands in the file."""
         if isinstance(environment, dict):
-            return tuple(name for name in environment if (*path, name) not in filled)
-        items = environment if isinstance(environment, list) else []
-        own = (i for i, _ in enumerate(items) if (*path, i) not in filled)
-        return tuple(name for i in own for name in forms.variables([items[i]]))
+            found = {
+                name: (value is not None, self.written.get((*path, name)), (*path, name))
+                for name, value in environment.items()
+            }
+        else:
+            found = {}
+            for index, item in enumerate(environment if isinstance(environment, list) else ()):
+                where = (*path, index)
+                written = self.written.get(where)
+                name, equals, _ = forms.word(item).partition("=")
+                text = written.partition("=")[2] if written is not None else None
+                found[name] = (bool(equals), text, where)
+        return {name: self._drawn(name, *told) for name, told in found.items()}
+
+    def _drawn(self, name: str, given: bool, written: str | None, path: Path) -> Drawn | None:
+        if not given and written is None:
+            return Drawn(name)
+        if written is None:
+            return None
+        whole = _ONE_VARIABLE.fullmatch(written)
+        variable = (whole["bare"] or whole["braced"]) if whole else ""
+        return Drawn(variable, tuple(mention for where, mention in self.mentions if where == path))
 
     def _mentioned(self, service: Path) -> dict[str, tuple[Mention, ...]]:
         found: dict[str, tuple[Mention, ...]] = {}

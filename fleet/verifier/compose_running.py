@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fleet.facts.environment import command_text
-from fleet.facts.model import ContainerFact
+from fleet.facts.model import ContainerFact, ImageFact
 from fleet.secrets import keyed_digest
 from fleet.verifier.compose import Compose, Service
 from fleet.verifier.compose_forms import Port, Volume
@@ -37,11 +37,16 @@ class Ground:
 
 
 def differences(
-    ground: Ground, file: Compose, service: Service, container: ContainerFact
+    ground: Ground,
+    file: Compose,
+    service: Service,
+    container: ContainerFact,
+    image: ImageFact | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what differs between a service and a container of it, and what was not compared.
 
-    The environment is left out: who compares it must know whose values are secret.
+    The environment is left out: who compares it must know whose values are secret. ``image`` is
+    the container's own, where that was asked too.
     """
     inherited = inherits(file, service)
     if inherited:
@@ -54,8 +59,8 @@ def differences(
         unseen.append("its command was not seen")
     for keys, told in (
         (("image",), _image(service, container)),
-        (("entrypoint", "command"), _command(ground, file, service, container)),
-        (("ports",), _ports(service.ports, container)),
+        (("entrypoint", "command"), _command(ground, file, service, container, image)),
+        (("ports",), () if service.network_mode == "host" else _ports(service.ports, container)),
         (("volumes",), _mounts(ground, file, service, container)),
         (("restart", "deploy"), _restart(service, container)),
     ):
@@ -88,13 +93,23 @@ def unfilled(ground: Ground, service: Service, *keys: str) -> str:
 
 def _image(service: Service, container: ContainerFact) -> Iterator[str]:
     name = container.image_name
-    if name and service.image and _full_name(name) != _full_name(service.image):
+    if name and service.image and full_name(name) != full_name(service.image):
         yield f"made of the image {name}, the file says {service.image}"
-    elif container.image_now and container.image and container.image_now != container.image:
-        yield f"made of an older image than {name} is today"
+    elif told := older_image(container):
+        yield told
 
 
-def _full_name(image: str) -> str:
+def older_image(container: ContainerFact) -> str:
+    """Tell that the name of a container's image means another one today; empty where it does not.
+
+    Where no image has the name any more, or that was not seen, nothing is told.
+    """
+    if container.image_now and container.image and container.image_now != container.image:
+        return f"made of an older image than {container.image_name} is today"
+    return ""
+
+
+def full_name(image: str) -> str:
     """Return an image's name with what every engine takes for granted left out."""
     for prefix in ("docker.io/", "localhost/", "library/"):
         image = image.removeprefix(prefix)
@@ -102,14 +117,22 @@ def _full_name(image: str) -> str:
 
 
 def _command(
-    ground: Ground, file: Compose, service: Service, container: ContainerFact
+    ground: Ground,
+    file: Compose,
+    service: Service,
+    container: ContainerFact,
+    image: ImageFact | None,
 ) -> Iterator[str]:
-    # Without an entry point in the file the image's own stands before it, which is not seen.
-    whole = ("services", service.name, "entrypoint") in file.places
-    if container.command is None or not whole:
-        return
-    if container.command != keyed_digest(ground.nonce, command_text(service.command)):
-        yield "its command is not the one in the file"
+    meant = keyed_digest(ground.nonce, command_text(service.command))
+    if ("services", service.name, "entrypoint") in file.places:
+        if container.command not in (None, meant):
+            yield "its command is not the one in the file"
+    elif service.command:
+        # The image's own entry point stands before it; what was given is told apart, or not at all.
+        if container.arguments not in (None, meant):
+            yield "its command is not the one in the file"
+    elif image and image.arguments and container.arguments not in (None, image.arguments):
+        yield "its command is not the image's own, and the file says none"
 
 
 def _ports(ports: tuple[Port, ...], container: ContainerFact) -> Iterator[str]:

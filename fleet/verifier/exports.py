@@ -29,12 +29,29 @@ def compare(look: Look, name: str, declared: Value, actual: EnvValue) -> Differe
         return Difference(name, "is not set")
     if isinstance(declared, SecretRef):
         return _secret(look, name, declared, actual)
-    wanted = str(declared)
+    return compare_text(name, str(declared), actual, look.facts.nonce)
+
+
+def compare_text(name: str, wanted: str, actual: EnvValue, nonce: str) -> Difference | None:
+    """Compare a variable that is set with a text; None when they are equal."""
     if actual.value is not None:
         if actual.value == wanted:
             return None
         return Difference(name, f"is {actual.value!r}, declared is {wanted!r}")
-    return _digest(name, Expected.of(look.facts.nonce, wanted), actual)
+    return compare_digest(name, Expected.of(nonce, wanted), actual)
+
+
+def compare_values(name: str, wanted: EnvValue, actual: EnvValue, nonce: str) -> Difference | None:
+    """Compare a variable that is set with what another fact of the same nonce tells of it."""
+    if wanted.value is not None:
+        return compare_text(name, wanted.value, actual, nonce)
+    if wanted.digest is None:
+        return Difference(name, "is set; what it should be is not told", unseen=True)
+    if actual.value is not None:
+        actual = EnvValue(
+            set=True, length=actual.length, digest=Expected.of(nonce, actual.value).digest
+        )
+    return compare_digest(name, Expected(wanted.digest, wanted.length), actual)
 
 
 def _secret(look: Look, name: str, declared: SecretRef, actual: EnvValue) -> Difference | None:
@@ -46,10 +63,11 @@ def _secret(look: Look, name: str, declared: SecretRef, actual: EnvValue) -> Dif
     expected = look.expected.get(declared)
     if expected is None:
         return Difference(name, "is set; what it should be was not fetched", unseen=True)
-    return _digest(name, expected, actual)
+    return compare_digest(name, expected, actual)
 
 
-def _digest(name: str, expected: Expected, actual: EnvValue) -> Difference | None:
+def compare_digest(name: str, expected: Expected, actual: EnvValue) -> Difference | None:
+    """Compare a variable that is set with a value known by its digest; None when equal."""
     if actual.digest is None:
         return Difference(name, "is set; its value could not be compared", unseen=True)
     if actual.digest == expected.digest:

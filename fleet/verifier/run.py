@@ -8,6 +8,7 @@ from fleet.errors import TargetError
 from fleet.facts.model import Facts
 from fleet.inventory.model import Target
 from fleet.systems.model import Gate
+from fleet.verifier.fleetwide.table import Table
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.waivers import excused
 
@@ -40,6 +41,7 @@ class Run:
         command: the command's name (``audit``, ``check``, ...), never its arguments.
         fleetwide: findings about several targets together; they name the fleet, or a group.
         gates: what the catalogue says of the gates that were asked, for reports that explain them.
+        drift: the sides of everything that has more than one, held against each other.
     """
 
     id: str
@@ -50,6 +52,7 @@ class Run:
     strict: bool = False
     fleetwide: tuple[Finding, ...] = ()
     gates: tuple[Gate, ...] = ()
+    drift: tuple[Table, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

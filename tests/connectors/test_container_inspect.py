@@ -99,7 +99,7 @@ def test_a_port_that_is_none_is_zero(port: str) -> None:
 
 
 def test_an_image_that_is_gone_keeps_its_name() -> None:
-    assert image_fact(None, "sha256:1", where="") == ImageFact(id="sha256:1")
+    assert image_fact(None, "sha256:1", Request(NONCE), where="") == ImageFact(id="sha256:1")
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,4 @@ def test_an_image_that_is_gone_keeps_its_name() -> None:
     ],
 )
 def test_an_image_is_told_as_images_are(told: Mapping[str, object], platform: str) -> None:
-    assert image_fact(dict(told), "sha256:1", where="").platform == platform
+    assert image_fact(dict(told), "sha256:1", Request(NONCE), where="").platform == platform

@@ -17,6 +17,10 @@ def _empty(value: object) -> object:
     return [] if value is None else value
 
 
+def _words(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
 def _no_entries(value: object) -> object:
     return {} if value is None else value
 
@@ -91,6 +95,7 @@ class Container(Document):
 
     User: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
     Env: Strings = Field(default_factory=list)
+    Cmd: Annotated[Strings, BeforeValidator(_words)] = Field(default_factory=list)
     Labels: Texts = Field(default_factory=dict)
     WorkingDir: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
     Volumes: Annotated[dict[str, object], BeforeValidator(_no_entries)] = Field(

@@ -4,18 +4,17 @@ import posixpath
 from collections.abc import Iterator
 
 from fleet.errors import PlanError
-from fleet.facts.model import ContainerFact
+from fleet.inventory.model import SecretRef
 from fleet.inventory.render import render
-from fleet.systems.mempalace_serve.kept import compose_environment, compose_unknown
+from fleet.systems.mempalace_serve.kept import compose_entries, compose_environment
 from fleet.systems.mempalace_serve.server import HTTP_TOKEN, containers, derived
 from fleet.systems.model import Compose as ComposeArtifact
 from fleet.verifier.compose import Compose, Service, read_compose
-from fleet.verifier.compose_running import Ground, differences
-from fleet.verifier.exports import compare
-from fleet.verifier.look import Look
+from fleet.verifier.compose_running import Ground
+from fleet.verifier.composed import Around, compare_container, untold
+from fleet.verifier.look import Expected, Look
 from fleet.verifier.model import (
     Judgement,
-    Verdict,
     failed,
     follows_from,
     not_applicable,
@@ -96,10 +95,9 @@ def _container(look: Look, file: Compose, service: Service) -> tuple[list[str], 
     for container in own:
         if container.state != "running":
             wrong.append(f"{container.name} is {container.state}")
-        differs, untold = differences(ground, file, service, container)
-        differs = (*differs, *_environment(look, file, service, container))
-        wrong += [f"{container.name}: {told}" for told in differs]
-        unseen += [f"{container.name}: {told}" for told in untold]
+        compared = compare_container(ground, _around(look), file, service, container)
+        wrong += [f"{container.name}: {told}" for told in compared.wrong]
+        unseen += [f"{container.name}: {told}" for told in compared.unseen]
     return wrong, unseen
 
 
@@ -110,25 +108,19 @@ def _ground(look: Look) -> Ground:
         folder=home + folder[1:] if folder.startswith("~") else folder,
         project=look.text("compose_project"),
         nonce=look.facts.nonce,
-        unknown=compose_unknown(look),
+        unknown=untold(compose_entries(look)),
     )
 
 
-def _environment(
-    look: Look, file: Compose, service: Service, container: ContainerFact
-) -> Iterator[str]:
+def _around(look: Look) -> Around:
+    return Around(dotenv=compose_entries(look), expected=dict(_expected(look)))
+
+
+def _expected(look: Look) -> Iterator[tuple[str, Expected]]:
+    """Yield the token: it is known from the inventory, whatever the file takes it from."""
     token = look.value("palace_token")
-    # What could not be filled in reads like an empty text; that is serve.compose-lint's to tell.
-    whole = not any(problem.verdict is Verdict.FAIL for problem in file.problems)
-    for name, value in service.environment.items():
-        actual = container.variables.get(name)
-        if actual is None or value is None:
-            continue
-        if name == HTTP_TOKEN and token is not None:
-            told = compare(look, name, token, actual)
-        elif name in service.literals and whole:
-            told = compare(look, name, value, actual)
-        else:
-            continue
-        if told and not told.unseen:
-            yield str(told)
+    known = look.expected.get(token) if isinstance(token, SecretRef) else None
+    if isinstance(token, str) and token:
+        known = Expected.of(look.facts.nonce, token)
+    if known is not None:
+        yield HTTP_TOKEN, known

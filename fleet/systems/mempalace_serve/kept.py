@@ -1,12 +1,12 @@
 """How the server's token and its compose file are kept."""
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fleet.facts.dotenv import Dialect, EnvEntry, interpret
 from fleet.facts.model import PathFact, State
 from fleet.systems.mempalace_serve.server import containers, processes
-from fleet.verifier.compose import read_compose
+from fleet.verifier.compose import read_compose, stand_ins
 from fleet.verifier.compose_lint import Ground, lint
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
@@ -96,26 +96,15 @@ def compose_lint(look: Look) -> Judgement:
 
 def compose_environment(look: Look) -> dict[str, str]:
     """Return what compose gets from the ``.env`` beside; any text stands for a value not told."""
+    return stand_ins(compose_entries(look))
+
+
+def compose_entries(look: Look) -> Mapping[str, EnvEntry]:
+    """Return the variables of the ``.env`` beside the compose file, as compose reads them."""
     fact = look.artifact("compose-env")
     if fact is None or fact.env is None:
         return {}
-    entries = interpret(fact.env, Dialect.COMPOSE).entries
-    return {name: _value(entry) for name, entry in entries.items()}
-
-
-def compose_unknown(look: Look) -> frozenset[str]:
-    """Return the variables of the ``.env`` beside whose values were not told."""
-    fact = look.artifact("compose-env")
-    if fact is None or fact.env is None:
-        return frozenset()
-    entries = interpret(fact.env, Dialect.COMPOSE).entries
-    return frozenset(name for name, entry in entries.items() if entry.value.value is None)
-
-
-def _value(entry: EnvEntry) -> str:
-    if entry.value.value is not None:
-        return entry.value.value
-    return "x" if entry.value.length or entry.unknown else ""
+    return interpret(fact.env, Dialect.COMPOSE).entries
 
 
 def _beside(folder: PathFact | None) -> tuple[str, ...] | None:

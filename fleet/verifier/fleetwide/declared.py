@@ -89,4 +89,5 @@ def _carried(member: Member, copy: Copy, side: str, name: str) -> Copy | Unseen:
         of = printable(name, _SHOWN) if named else "the bytes"
         return Unseen(side, f"the toolkit's history does not know {of}")
     blob = member.toolkit.blob_at(named[0], commit)
-    return Copy(side, copy.sha256 if blob == copy.blob else blob or "-", str(commit))
+    content = copy.sha256 if blob == copy.blob else blob or "-"
+    return Copy(side, content, str(commit), commit=commit)

@@ -8,10 +8,23 @@ from fleet.inventory.model import Kind, Target
 from fleet.systems.model import Link
 from fleet.systems.resolve import Resolved
 from fleet.verifier.model import Judgement, Verdict, not_applicable, not_checked
-from fleet.verifier.toolkit import Toolkit
+from fleet.verifier.toolkit import Commit, Toolkit
 
 BRIDGE = "mempalace-bridge"
 FLEET = "fleet"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What was read for a container on the machine that its engine runs on.
+
+    Attributes:
+        facts: of that machine, taken with the nonce of the container's; paths are absolute. None
+            where it could not be asked; ``why`` then says so.
+    """
+
+    facts: Facts | None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +34,10 @@ class Member:
     Attributes:
         facts: None where it could not be asked; ``trouble`` then says why.
         toolkit: the history that names its bytes, None where no clone is declared.
+        beside: of a container, what its compose file and its mounts were found to be; None where
+            that was not asked.
+        called: names that something else tells it goes by, as an engine of a container that
+            could not be asked itself.
     """
 
     target: Target
@@ -28,6 +45,8 @@ class Member:
     facts: Facts | None
     toolkit: Toolkit | None = None
     trouble: str = ""
+    beside: Beside | None = None
+    called: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -48,6 +67,8 @@ class Copy:
         sha256: of the bytes; empty where there are none.
         told: the commit they are, or how the bytes begin, with a date where one is known.
         path: where they finally lie.
+        commit: the newest that carries them, None where no history knows them.
+        written: when they were last written there, seconds since 1970.
     """
 
     side: str
@@ -55,6 +76,13 @@ class Copy:
     told: str
     path: str = ""
     blob: str = ""
+    commit: Commit | None = None
+    written: int | None = None
+
+    @property
+    def bytes(self) -> str:
+        """Return what is equal where the bytes are."""
+        return self.sha256 or self.blob
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +154,61 @@ def clone_copy(member: Member) -> Copy | Unseen | None:
     return _copy(member, f"{member.name}, its toolkit", source)
 
 
-def _copy(member: Member, side: str, fact: PathFact | None) -> Copy | Unseen:
+def mount_of(member: Member) -> tuple[str, str] | None:
+    """Return where the loaded copy is mounted in a container, and what from; None: it is its own.
+
+    The second is a folder or file of the host, or the name of a volume.
+    """
+    copy = bridge_copy(member)
+    container = member.facts.container if member.facts else None
+    if container is None or isinstance(copy, Unseen):
+        return None
+    found = [
+        (destination, source)
+        for destination, source in container.mounts.items()
+        if copy.path == destination or copy.path.startswith(destination.rstrip("/") + "/")
+    ]
+    return max(found, key=lambda mount: len(mount[0]), default=None)
+
+
+def mounted_path(member: Member) -> str:
+    """Return where on the host the copy lies that a container loads; empty for none."""
+    mount, copy = mount_of(member), bridge_copy(member)
+    if mount is None or isinstance(copy, Unseen) or not mount[1].startswith("/"):
+        return ""
+    return mount[1].rstrip("/") + copy.path[len(mount[0].rstrip("/")) :]
+
+
+def mounted_copy(member: Member) -> Copy | Unseen | None:
+    """Return the copy that lies on the host where a container's is mounted from."""
+    path = mounted_path(member)
+    if not path or member.beside is None:
+        return None
+    side = f"{path}, mounted in {member.name}"
+    if member.beside.facts is None:
+        return Unseen(side, member.beside.why)
+    return _copy(member, side, member.beside.facts.paths.get(path), member.beside.facts)
+
+
+def _copy(
+    member: Member, side: str, fact: PathFact | None, where: Facts | None = None
+) -> Copy | Unseen:
     if fact is None:
         return Unseen(side, "the bridge was not looked for")
     if fact.state in (State.ABSENT, State.DANGLING):
-        return Copy(side, "", "no bridge")
+        return Copy(side, "", "no bridge", fact.absolute)
     if fact.sha256 is None:
         return Unseen(side, fact.why or f"the bridge is {fact.state.value}")
-    content = member.facts.content(fact) if member.facts else None
+    held = where or member.facts
+    content = held.content(fact) if held else None
     blob = git_blob(content) if content is not None else ""
-    return Copy(side, fact.sha256, _told(member, fact, blob), fact.final or "", blob)
-
-
-def _told(member: Member, fact: PathFact, blob: str) -> str:
     found = member.toolkit.name(blob) if member.toolkit and blob else None
-    if found is None:
+    commit = found[1] if found else None
+    told = _told(fact, commit)
+    return Copy(side, fact.sha256, told, fact.final or "", blob, commit, fact.mtime)
+
+
+def _told(fact: PathFact, commit: Commit | None) -> str:
+    if commit is None:
         return f"bytes {(fact.sha256 or '')[:12]}"
-    behind = found[1].behind
-    return f"{found[1]}, {behind} behind" if behind else str(found[1])
+    return f"{commit}, {commit.behind} behind" if commit.behind else str(commit)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from fleet.inventory.model import Target
 from fleet.systems.model import Gate, System
+from fleet.verifier.fleetwide.composing import composed
 from fleet.verifier.fleetwide.devices import devices
 from fleet.verifier.fleetwide.drift import baked, fresh
 from fleet.verifier.fleetwide.member import FLEET, Member, Told
@@ -25,6 +26,7 @@ RULES: Mapping[str, Rule] = {
     "fleet.reach": reach,
     "fleet.skew": skew,
     "fleet.baked": baked,
+    "fleet.composed": composed,
     "bridge.fresh": fresh,
 }
 SYSTEM = System(
@@ -81,6 +83,15 @@ SYSTEM = System(
             without="the image was rebuilt and the container was not, or the other way round",
             remedy="create the container anew from the image, or rebuild the image",
             source="S0",
+        ),
+        Gate(
+            id="fleet.composed",
+            asks="A container that compose made is what its compose file says today.",
+            check="composed",
+            kinds=("container",),
+            without="the file was changed and the container was not: a restart reads nothing anew",
+            remedy="create the container anew; a restart does not read the file again",
+            source="peers 15, cases B10",
         ),
         Gate(
             id="bridge.fresh",

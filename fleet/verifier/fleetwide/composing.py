@@ -1,0 +1,261 @@
+"""Containers and the compose files that they come from, wherever the file was read.
+
+It is found by the labels that compose gives a container, and read on the machine that the engine
+runs on; or by a host's own artifacts, and read there with all else.
+"""
+
+import posixpath
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fleet.facts.dotenv import Dialect, EnvEntry, interpret
+from fleet.facts.model import ContainerFact, Facts, ImageFact, PathFact, State
+from fleet.facts.request import PathQuestion, Read
+from fleet.inventory.model import Target
+from fleet.systems.model import Compose as ComposeArtifact
+from fleet.verifier.compose import Compose, read_compose, stand_ins
+from fleet.verifier.compose_running import Ground
+from fleet.verifier.composed import Around, Compared, compare_container, untold
+from fleet.verifier.fleetwide.member import FLEET, Member, Told
+from fleet.verifier.model import Verdict, failed, not_checked, passed
+
+MERGED = "it was made of {} files, and they are not merged here"
+INCLUDES = "the file includes others, which were not read"
+NOT_ASKED = "`fleet drift` reads it where it lies"
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A container, and the compose file that it comes from.
+
+    Attributes:
+        member: the target that told of the container.
+        file: where the compose file lies.
+        written: when it was last written, seconds since 1970; None where it was not read.
+    """
+
+    member: str
+    container: ContainerFact
+    file: str
+    compared: Compared
+    written: int | None = None
+
+    @property
+    def again(self) -> str:
+        """Return the command that creates the container anew."""
+        container, files = self.container, self.container.compose_files or (self.file,)
+        named = ["-p", container.project] if container.project else []
+        folder = container.compose_folder
+        if folder and folder != posixpath.dirname(files[0]):
+            named += ["--project-directory", folder]
+        of = [word for path in files for word in ("-f", path)]
+        again = ["up", "-d", "--force-recreate", container.service]
+        return shlex.join(["docker", "compose", *named, *of, *again])
+
+
+def composed(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:  # noqa: ARG001 - a rule's contract
+    """A container is what its compose file makes of it today: image, environment, ports, mounts.
+
+    Compared by what the engine tells of the container, never by compose's own hash.
+    """
+    own = [one for one in compositions(members) if one.container.compose_files]
+    if not own:
+        return ()
+    wrong = [f"{one.container.name}: {told}" for one in own for told in one.compared.wrong]
+    blind = [one for one in own if one.compared.unseen]
+    reasons = [f"{one.container.name}: {why}" for one in blind for why in one.compared.unseen]
+    files = [f"{one.container.name}: {one.file}" for one in own]
+    if wrong:
+        commands = dict.fromkeys(one.again for one in own if one.compared.wrong)
+        found = failed(
+            "a container is not what its compose file says today",
+            *wrong,
+            *reasons,
+            remedy=f"recreate it, a restart changes nothing: {'; '.join(commands)}",
+        )
+    elif blind:
+        found = not_checked("not all of it could be compared", *reasons)
+    else:
+        found = passed("each container is what its compose file says", *files)
+    return (Told(FLEET, found),)
+
+
+def compositions(members: Sequence[Member]) -> list[Composed]:
+    """Return each container that comes from a compose file, with what they differ in; once."""
+    found: dict[tuple[str, str], Composed] = {}
+    for member in members:
+        container = member.facts.container if member.facts else None
+        if container is not None and container.compose_files:
+            found[container.name, container.created] = _labelled(member, container, members)
+    for member in members:
+        for one in _declared(member):
+            found.setdefault((one.container.name, one.container.created), one)
+    return list(found.values())
+
+
+def first_questions(container: ContainerFact) -> tuple[PathQuestion, ...]:
+    """Return what is to be read on the engine's machine: the compose file, and what fills it in."""
+    if len(container.compose_files) != 1 or not _absolute(container):
+        return ()
+    told = [PathQuestion(container.compose_files[0], Read.WHOLE)]
+    return (*told, *(PathQuestion(path, Read.ENV) for path in _dotenv_paths(container)))
+
+
+def further_questions(container: ContainerFact, facts: Facts) -> tuple[PathQuestion, ...]:
+    """Return what the compose file names beside: the files of variables of the service."""
+    if not first_questions(container):
+        return ()
+    file = _read(container, facts)
+    service = file.services.get(container.service) if isinstance(file, Compose) else None
+    paths = [_beside(container, e.path, facts) for e in service.env_files] if service else []
+    return tuple(PathQuestion(path, Read.ENV) for path in paths if path.startswith("/"))
+
+
+def _absolute(container: ContainerFact) -> bool:
+    told = (*container.compose_files, container.compose_folder, *container.compose_env)
+    return all(path.startswith("/") for path in told if path)
+
+
+def _folder(container: ContainerFact) -> str:
+    return container.compose_folder or posixpath.dirname(container.compose_files[0])
+
+
+def _dotenv_paths(container: ContainerFact) -> tuple[str, ...]:
+    return container.compose_env or (posixpath.join(_folder(container), ".env"),)
+
+
+def _beside(container: ContainerFact, path: str, facts: Facts) -> str:
+    if path.startswith("~/"):
+        return facts.platform.home + path[1:]
+    return posixpath.normpath(posixpath.join(_folder(container), path))
+
+
+def _labelled(member: Member, container: ContainerFact, members: Sequence[Member]) -> Composed:
+    path = ", ".join(container.compose_files)
+    facts = _where_it_lies(member, container, members)
+    if isinstance(facts, str):
+        return Composed(member.name, container, path, Compared(unseen=(facts,)))
+    file = _read(container, facts)
+    if isinstance(file, str):
+        return Composed(member.name, container, path, Compared(unseen=(file,)))
+    fact = _fact(facts, container.compose_files[0])
+    written = fact.mtime if fact else None
+    image = member.facts.image if member.facts else None
+    compared = _held(file, container, facts, image)
+    return Composed(member.name, container, path, compared, written)
+
+
+def _where_it_lies(
+    member: Member, container: ContainerFact, members: Sequence[Member]
+) -> Facts | str:
+    """Return facts that may hold a container's compose file, or in words why there are none."""
+    if len(container.compose_files) > 1:
+        return MERGED.format(len(container.compose_files))
+    if not _absolute(container):
+        return "its label names no absolute path"
+    if member.beside is not None:
+        return member.beside.facts or member.beside.why
+    nonce = member.facts.nonce if member.facts else ""
+    for other in members:
+        if other.facts and other.facts.nonce == nonce and _tells_of(other.facts, container):
+            return other.facts
+    return NOT_ASKED
+
+
+def _tells_of(facts: Facts, container: ContainerFact) -> bool:
+    """Whether these are the facts of the machine that a container runs on, and of its file."""
+    told = (c for group in facts.containers.values() for c in group)
+    here = any((c.name, c.created) == (container.name, container.created) for c in told)
+    return here and container.compose_files[0] in {fact.absolute for fact in facts.paths.values()}
+
+
+def _fact(facts: Facts, path: str) -> PathFact | None:
+    found = facts.paths.get(path)
+    return found or next((f for f in facts.paths.values() if f.absolute == path), None)
+
+
+def _read(container: ContainerFact, facts: Facts) -> Compose | str:
+    path = container.compose_files[0]
+    fact = _fact(facts, path)
+    content = facts.content(fact)
+    if fact is None:
+        return "it was not looked for"
+    if fact.state in (State.ABSENT, State.DANGLING):
+        return "it is not on the machine of the engine; compose was run on another, or it is gone"
+    if content is None:
+        return fact.why or f"it is {fact.state.value}"
+    entries = _entries(facts, _dotenv_paths(container))
+    return read_compose(content, posixpath.basename(path), stand_ins(entries))
+
+
+def _entries(facts: Facts, paths: Sequence[str]) -> Mapping[str, EnvEntry]:
+    found: dict[str, EnvEntry] = {}
+    for path in paths:
+        fact = _fact(facts, path)
+        if fact is not None and fact.env is not None:
+            found.update(interpret(fact.env, Dialect.COMPOSE).entries)
+    return found
+
+
+def _env_files(
+    container: ContainerFact, file: Compose, facts: Facts
+) -> Iterator[tuple[str, Mapping[str, EnvEntry] | None]]:
+    service = file.services.get(container.service)
+    for env_file in service.env_files if service else ():
+        fact = _fact(facts, _beside(container, env_file.path, facts))
+        if fact is not None and fact.state is State.ABSENT and not env_file.required:
+            yield env_file.path, {}
+        elif fact is None or fact.env is None or fact.env.encrypted:
+            yield env_file.path, None
+        else:
+            yield env_file.path, _entries(facts, [fact.absolute])
+
+
+def _held(
+    file: Compose, container: ContainerFact, facts: Facts, image: ImageFact | None = None
+) -> Compared:
+    service = file.services.get(container.service)
+    if service is None:
+        broken = [str(p) for p in file.problems if p.verdict is Verdict.FAIL]
+        if broken or ("include",) in file.places:
+            return Compared(unseen=tuple(broken) or (INCLUDES,))
+        return Compared(wrong=(f"the file has no service {container.service} any more",))
+    dotenv = _entries(facts, _dotenv_paths(container))
+    ground = Ground(
+        home=facts.platform.home,
+        folder=_folder(container),
+        project=container.project,
+        nonce=facts.nonce,
+        unknown=untold(dotenv),
+    )
+    around = Around(dotenv, dict(_env_files(container, file, facts)))
+    return compare_container(ground, around, file, service, container, image)
+
+
+def _declared(member: Member) -> Iterator[Composed]:
+    """Yield the containers of compose projects that a host's own description declares."""
+    facts = member.facts
+    for resolved in member.resolved if facts else ():
+        for artifact in resolved.artifacts.values():
+            if facts is None or not isinstance(artifact, ComposeArtifact):
+                continue
+            fact = facts.paths.get(artifact.path)
+            for container in facts.containers.get(artifact.project, ()):
+                if fact is not None:
+                    yield _deployed(member.name, facts, artifact, fact, container)
+
+
+def _deployed(
+    name: str, facts: Facts, artifact: ComposeArtifact, fact: PathFact, container: ContainerFact
+) -> Composed:
+    path = fact.absolute
+    known = container.model_copy(
+        update={"project": artifact.project, "compose_files": (path,), "compose_folder": ""}
+    )
+    file = _read(known, facts)
+    if isinstance(file, str):
+        return Composed(name, container, path, Compared(unseen=(file,)))
+    compared = _held(file, known, facts)
+    told = container.model_copy(update={"project": artifact.project})
+    return Composed(name, told, path, compared, fact.mtime)
