@@ -109,13 +109,16 @@ def _items(
     """Return what is desired on a target; without facts, only good for collecting questions."""
     systems = context.systems(target)
     further: dict[str, Value] = {}
-    for r in resolve(systems, target):
+    resolved = resolve(systems, target)
+    for r in resolved:
         derivation = context.catalogue.derivation(r.system.system)
         if derivation:
             found = derivation.derive(r.variables, facts) if facts else derivation.provisional
             further.update(found)
-    completed = replace(target, variables={**target.variables, **further}) if further else target
-    return desired(resolve(systems, completed), completed, files)
+    if further:
+        target = replace(target, variables={**target.variables, **further})
+        resolved = resolve(systems, target)
+    return desired(resolved, target, files)
 
 
 def plan_uninstall(

@@ -69,7 +69,16 @@ def environment() -> ImmutableSandboxedEnvironment:
     return made
 
 
-def render(text: str, variables: Mapping[str, Value], *, where: str) -> str:
+class Prepared:
+    """Variables as a text gets to see them, worked out once for many texts."""
+
+    __slots__ = ("shown",)
+
+    def __init__(self, variables: Mapping[str, Value]) -> None:
+        self.shown = {name: _plain(value) for name, value in variables.items()}
+
+
+def render(text: str, variables: Mapping[str, Value] | Prepared, *, where: str) -> str:
     """Render a text.
 
     Raises:
@@ -81,7 +90,7 @@ def render(text: str, variables: Mapping[str, Value], *, where: str) -> str:
         raise PlanError(str(error), where=where, hint=f"in the text: {text}") from error
 
 
-def holds(expression: str, variables: Mapping[str, Value], *, where: str) -> bool:
+def holds(expression: str, variables: Mapping[str, Value] | Prepared, *, where: str) -> bool:
     """Tell whether a Jinja expression is true for the variables; an undefined name is false.
 
     Raises:
@@ -103,8 +112,8 @@ def _compiled(text: str) -> Template:
     return environment().from_string(text)
 
 
-def _shown(variables: Mapping[str, Value]) -> dict[str, object]:
-    return {name: _plain(value) for name, value in variables.items()}
+def _shown(variables: Mapping[str, Value] | Prepared) -> dict[str, object]:
+    return (variables if isinstance(variables, Prepared) else Prepared(variables)).shown
 
 
 def _plain(value: Value) -> object:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fleet.inventory.model import SecretRef, Target, Value
-from fleet.inventory.render import holds, render
+from fleet.inventory.render import Prepared, holds, render
 from fleet.systems.model import Artifact, System
 
 
@@ -66,13 +66,14 @@ def _resolve(system: System, target: Target, exports: Mapping[str, Value]) -> Re
     variables: dict[str, Value] = {**defaults, **target.variables, **_told(target)}
     variables["exports"] = dict(exports)
     # In a condition a variable without a value is false; in a text it is an error.
-    known: dict[str, Value] = {**dict.fromkeys(system.variables), **variables}
+    known = Prepared({**dict.fromkeys(system.variables), **variables})
+    shown = Prepared(variables)
     artifacts: dict[str, Artifact] = {}
     for name, artifact in system.artifacts.items():
         where = f"{target.name}: {system.system}.{name}"
         if artifact.when is not None and not holds(artifact.when, known, where=where):
             continue
-        artifacts[name] = _rendered(artifact, variables, where)
+        artifacts[name] = _rendered(artifact, shown, where)
     return Resolved(system, variables, artifacts, exports)
 
 
@@ -85,7 +86,7 @@ def _told(target: Target) -> dict[str, Value]:
     }
 
 
-def _rendered(artifact: Artifact, variables: Mapping[str, Value], where: str) -> Artifact:
+def _rendered(artifact: Artifact, variables: Prepared, where: str) -> Artifact:
     texts = {
         field: render(value, variables, where=f"{where}.{field}")
         for field, value in artifact

@@ -97,6 +97,52 @@ def test_a_path_that_nobody_looked_at_is_not_checked(here: Living, content: obje
     assert here.findings()["pi.settings"].verdict is Verdict.PASS
 
 
+@pytest.mark.parametrize(
+    ("content", "made", "verdict", "told"),
+    [
+        ({"extensions": ["extensions/a.ts"]}, "extensions/a.ts", Verdict.PASS, ""),
+        ({"extensions": ["./extensions/a.ts"]}, "extensions/b.ts", Verdict.FAIL, "a.ts"),
+        ({"skills": ["skills/mine"]}, "skills/mine/SKILL.md", Verdict.PASS, ""),
+        ({"skills": ["~/.pi/agent/skills/none"]}, "skills/mine/SKILL.md", Verdict.FAIL, "none"),
+        ({"prompts": ["prompts/a.md"]}, "", Verdict.FAIL, "/.pi/agent/prompts/a.md)"),
+        ({"themes": ["themes/*.json"]}, "themes/a.json", Verdict.NOT_CHECKED, "themes/*.json"),
+        ({"skills": ["skills/a/b"]}, "skills/a/b/SKILL.md", Verdict.NOT_CHECKED, "/skills/a/b)"),
+        ({"skills": ["skills/a/b"]}, "skills/c/SKILL.md", Verdict.FAIL, "/skills/a/b)"),
+        ({"packages": ["git:git.example.net/me/x@v1"]}, "", Verdict.FAIL, "/git.example.net/me/x)"),
+        (
+            {"packages": ["https://git.example.net/me/x.git"]},
+            "git/other.example.net/me/x/a",
+            Verdict.FAIL,
+            "/agent/git/git.example.net/me/x)",
+        ),
+        (
+            {"packages": ["git:git@git.example.net:me/x"]},
+            "git/git.example.net/me/x/a",
+            Verdict.NOT_CHECKED,
+            "/agent/git/git.example.net/me/x)",
+        ),
+        ({"packages": ["me/x"]}, "", Verdict.NOT_CHECKED, "is not understood here"),
+        ({"packages": ["./mine"]}, "mine/package.json", Verdict.PASS, ""),
+    ],
+)
+def test_what_the_settings_name_is_looked_for_where_pi_keeps_it(
+    here: Living, content: object, made: str, verdict: Verdict, told: str
+) -> None:
+    here.configure("settings.json", content)
+    if made:
+        here.configure(made, "x")
+    gate = here.findings()["pi.settings"]
+    assert gate.verdict is verdict, gate
+    assert told in " ".join(gate.evidence)
+
+
+def test_a_link_to_nothing_is_not_what_the_settings_name(here: Living) -> None:
+    here.configure("settings.json", {"extensions": ["extensions/a.ts"]})
+    (here.agent / "extensions").mkdir()
+    (here.agent / "extensions/a.ts").symlink_to("gone.ts")
+    assert here.findings()["pi.settings"].verdict is Verdict.FAIL
+
+
 def test_without_a_pi_its_schema_cannot_be_seen(here: Living) -> None:
     here.configure("settings.json", {"theme": "dark"})
     here.path(SYSTEM)

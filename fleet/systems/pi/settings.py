@@ -2,19 +2,17 @@
 
 import json
 import posixpath
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fleet.facts.model import PathFact, State
+from fleet.systems.pi.named import missing_names
 from fleet.systems.pi.package import package_of
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed
 from fleet.verifier.shipped_schema import violations
 
 FILES = ("settings", "keybindings", "models")
-PACKAGES = "npm-packages"
 _GONE = (State.ABSENT,)
-_RESOURCES = ("extensions", "skills", "prompts", "themes")
 
 
 @dataclass(slots=True)
@@ -61,7 +59,8 @@ def _file(look: Look, name: str, fact: PathFact, found: _Found) -> None:
         return
     _compared(look, name, fact, document, found)
     if name == "settings" and isinstance(document, dict):
-        for line, seen in _named(look, document):
+        folder = posixpath.dirname(fact.absolute)
+        for line, seen in missing_names(look, folder, document):
             (found.wrong if seen else found.unseen).append(f"{fact.path}: {line}")
 
 
@@ -91,35 +90,3 @@ def _compared(look: Look, name: str, fact: PathFact, document: object, found: _F
         found.good += [] if lines else [f"{fact.path}: as {package} wants it"]
     if not told:
         found.unseen.append(f"{fact.path}: the schema of the installed pi could not be seen")
-
-
-def _named(look: Look, document: dict[str, object]) -> Iterator[tuple[str, bool]]:
-    """Yield what the settings name and is not there, and whether that was seen."""
-    for source in _sources(document.get("packages")):
-        if source.startswith("npm:"):
-            yield from _installed(look, source.removeprefix("npm:"))
-        else:
-            yield f"whether the package {source} is there was not looked at", False
-    for kind in _RESOURCES:
-        for entry in _sources(document.get(kind)):
-            if not entry.startswith(("-", "!", "builtin:", "+")):
-                yield f"whether {entry} ({kind}) is there was not looked at", False
-
-
-def _sources(listed: object) -> list[str]:
-    entries = listed if isinstance(listed, list) else []
-    sources = [e.get("source") if isinstance(e, dict) else e for e in entries]
-    return [source for source in sources if isinstance(source, str)]
-
-
-def _installed(look: Look, name: str) -> Iterator[tuple[str, bool]]:
-    """An npm package lies in the agent folder; of a scope only the scope's folder is seen."""
-    scope, slash, rest = name.partition("/") if name.startswith("@") else ("", "", name)
-    package = f"{scope}{slash}{rest.partition('@')[0]}"
-    folder = look.artifact(PACKAGES)
-    if folder is None or folder.state in (State.ABSENT, State.DANGLING):
-        yield f"the package {package} is not installed", True
-    elif folder.entries is None:
-        yield f"whether {package} is installed: {folder.why or folder.state.value}", False
-    elif (scope or package) not in {e.name for e in folder.entries if not e.dangling}:
-        yield f"the package {package} is not installed in {posixpath.dirname(folder.path)}", True
