@@ -34,6 +34,7 @@ _LETTER = {
     Read.PEM: "p",
     Read.WHOLE: "w",
     Read.LIST: "l",
+    Read.INI: "i",
     Read.JSON: "j",
     Read.ENV: "e",
 }

@@ -99,6 +99,7 @@ class PathFact(Fact):
             the first of what is missing on the way would, and the one ``final`` lies in. Empty
             where nobody could try.
         shape: of a JSON file, text of the same structure without secrets.
+        sections: of an INI file, the names of its sections.
         certificates: of a PEM file, those in it, as PEM text; empty where there are none.
     """
 
@@ -124,6 +125,7 @@ class PathFact(Fact):
     closed: tuple[str, ...] = ()
     shape: str | None = None
     certificates: str | None = None
+    sections: tuple[str, ...] | None = None
 
     @property
     def blocked(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, TypeVar, get_args
 
 from fleet.facts.frames import Answer, Record
+from fleet.facts.ini import named
 from fleet.facts.model import (
     CommandFact,
     Entry,
@@ -145,6 +146,10 @@ class PathReader:
         if read is Read.JSON:
             json = self._answer.maybe("json", key)
             return fact.model_copy(update={"shape": json.text(1) if json else None})
+        if read is Read.INI:
+            ini = self._answer.maybe("ini", key)
+            found = named(ini.maybe(1) or "") if ini else None
+            return fact.model_copy(update={"sections": found})
         if read is Read.PEM:
             pem = self._answer.maybe("pem", key)
             held = certificates_in(pem.raw(1) or b"") if pem else None
@@ -250,7 +255,7 @@ def _answers(fact: PathFact, read: Read) -> bool:
         return fact.kind != "directory" or fact.entries is not None
     if fact.kind != "file" or read is Read.STAT:
         return True
-    told = {Read.ENV: fact.env, Read.JSON: fact.shape}
+    told = {Read.ENV: fact.env, Read.JSON: fact.shape, Read.INI: fact.sections}
     return told.get(read, fact.sha256) is not None
 
 
@@ -258,6 +263,6 @@ def _merged(one: PathFact, other: PathFact) -> PathFact:
     worse = other if one.state is State.PRESENT else one
     read = {
         name: getattr(one, name) if getattr(one, name) is not None else getattr(other, name)
-        for name in ("sha256", "entries", "env", "writable", "shape", "certificates")
+        for name in ("sha256", "entries", "env", "writable", "shape", "certificates", "sections")
     }
     return worse.model_copy(update=read)

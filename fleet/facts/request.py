@@ -21,6 +21,7 @@ class Read(StrEnum):
     PEM = "pem"  # and the certificates in a PEM file; what else stands there stays
     WHOLE = "whole"  # and the bytes, once for each content
     LIST = "list"  # of a directory: its entries' names, kinds and link targets
+    INI = "ini"  # an INI file: the names of its sections; no plain hash, no keys, no values
     JSON = "json"  # a JSON file: its structure, and of its values only what holds no secret
     ENV = "env"  # an env file: structure and digests of values; no plain hash, no secret values
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from fleet.facts.envfile import read_env_file
+from fleet.facts.ini import sections_in
 from fleet.facts.jsonshape import NOT_JSON, json_shape
 from fleet.facts.model import NOT_A_FOLDER, CommandFact, Entry, EnvFile, Hop, PathFact, State
 from fleet.facts.pem import certificates_in
@@ -31,7 +32,7 @@ MAX_PROGRAMS = 20
 SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MANIFEST = "package.json"
 _FOLDER = ""  # what a slash at the end leaves: no name, but what is before it must be a folder
-_OF_FILES = (Read.HASH, Read.PEM, Read.WHOLE, Read.JSON, Read.ENV)
+_OF_FILES = (Read.HASH, Read.PEM, Read.WHOLE, Read.INI, Read.JSON, Read.ENV)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +336,8 @@ class TreeReader:
         content = self.tree.read(final, question.limit)
         if question.read is Read.ENV:
             return {"env": read_env_file(content, nonce=self.nonce, public=question.public)}
+        if question.read is Read.INI:
+            return {"sections": sections_in(content)}
         if question.read is Read.JSON:
             shape = json_shape(content, question.public)
             return {"shape": shape, "why": NOT_JSON if shape is None else None}

@@ -12,6 +12,7 @@ from typing import NoReturn
 from urllib.parse import unquote
 
 from fleet.errors import InventoryError, Place
+from fleet.facts.request import CONTAINER
 from fleet.inventory.model import Address, Kind, Scheme, Target, Variables
 from fleet.inventory.problems import nearest, wrapped
 
@@ -136,7 +137,7 @@ def ad_hoc_target(
 
 def default_launches(address: Address) -> tuple[str, ...]:
     """Return how pi is launched where the inventory does not say."""
-    return (DEFAULT_LAUNCH,) if address.scheme.kind is Kind.HOST else ("container",)
+    return (DEFAULT_LAUNCH,) if address.scheme.kind is Kind.HOST else (CONTAINER,)
 
 
 def _ssh_url(text: str, place: Place | None) -> Address:

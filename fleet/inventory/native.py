@@ -15,7 +15,7 @@ from fleet.inventory.draft import (
     WaiverDraft,
     WrittenAddress,
 )
-from fleet.inventory.model import Kind
+from fleet.inventory.model import Kind, Scheme
 from fleet.inventory.nodes import ListNode, MapNode, Node, Pair
 from fleet.inventory.schema import (
     ContainerPart,
@@ -30,9 +30,9 @@ from fleet.systems.model import Gate
 
 _TARGETS = {"hosts": Kind.HOST, "containers": Kind.CONTAINER, "images": Kind.IMAGE}
 _ADDRESSES = {
-    Kind.HOST: ("ssh", "local", "rootfs"),
-    Kind.CONTAINER: ("container",),
-    Kind.IMAGE: ("image",),
+    Kind.HOST: (Scheme.SSH.value, Scheme.LOCAL.value, Scheme.ROOTFS.value),
+    Kind.CONTAINER: (Scheme.CONTAINER.value,),
+    Kind.IMAGE: (Kind.IMAGE.value,),
 }
 
 

@@ -199,9 +199,46 @@ def test_a_bedrock_provider_needs_credentials(here: Living, tmp_path: Path) -> N
     assert "AWS_PROFILE" in gate.evidence[0]
     with (here.home / ".bash_profile").open("a") as profile:
         profile.write("export AWS_PROFILE=work\n")
-    assert here.findings()["pi.prereqs"].verdict is not Verdict.FAIL
+    gate = here.findings()["pi.prereqs"]
+    assert gate.verdict is Verdict.FAIL
+    assert "AWS_PROFILE is 'work', and neither ~/.aws/config nor" in gate.evidence[0]
     here.configure("settings.json", "{ broken")
     assert here.findings()["pi.prereqs"].verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("files", "profile", "verdict"),
+    [
+        ({"config": "[profile work]\n"}, "work", Verdict.PASS),
+        ({"credentials": "[work]\nkey = tok-EXAMPLE-1\n"}, "work", Verdict.PASS),
+        ({"config": "[work]\n"}, "work", Verdict.FAIL),
+        ({"credentials": "[profile work]\n", "config": "[default]\n"}, "work", Verdict.FAIL),
+        ({"config": "[default]\n"}, "default", Verdict.PASS),
+    ],
+)
+def test_the_profile_is_a_section_of_the_files(
+    here: Living, tmp_path: Path, files: dict[str, str], profile: str, verdict: Verdict
+) -> None:
+    here.path(ground(tmp_path))
+    here.configure("settings.json", {"defaultProvider": "amazon-bedrock"})
+    with (here.home / ".bash_profile").open("a") as rc:
+        rc.write(f"export AWS_PROFILE={profile}\n")
+    (here.home / ".aws").mkdir()
+    for name, text in files.items():
+        (here.home / ".aws" / name).write_text(text)
+    gate = here.findings()["pi.prereqs"]
+    assert gate.verdict is verdict, gate
+    assert "EXAMPLE" not in str(gate)
+
+
+def test_a_profile_in_a_file_elsewhere_is_not_checked(here: Living, tmp_path: Path) -> None:
+    here.path(ground(tmp_path))
+    here.configure("settings.json", {"defaultProvider": "amazon-bedrock"})
+    with (here.home / ".bash_profile").open("a") as rc:
+        rc.write("export AWS_PROFILE=work AWS_CONFIG_FILE=/etc/aws\n")
+    gate = here.findings()["pi.prereqs"]
+    assert gate.verdict is Verdict.NOT_CHECKED
+    assert "/etc/aws was not read" in str(gate.evidence)
 
 
 # --- the agent folder -------------------------------------------------------------------------

@@ -104,7 +104,7 @@ _closed() { # key: folders that matter to a change of _asked, and that may not b
   done
 }
 
-ask_path() { # key, read (s h p w l j e), limit, path, public names for j and e
+ask_path() { # key, read (s h p w l i j e), limit, path, public names for j and e
   case $4 in
     '~') _q=$_HOME ;;
     '~/'*) _q=${_HOME%/}/${4#'~/'} ;;
@@ -232,14 +232,15 @@ _sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
   while [ $_j -lt $_k ]; do
     _j=$((_j + 1))
     eval "_sum_$_j='' _ke=\$_key_$_j _ki=\$_kind_$_j\$_rd_$_j _sz=\$_size_$_j _lm=\$_lim_$_j"
-    case $_ki in file[ejhpw]) ;; *) continue ;; esac
+    case $_ki in file[eijhpw]) ;; *) continue ;; esac
     if [ "$_sz" -gt "$_lm" ]; then
       _note "$_ke" present "larger than $_lm bytes: not read"
       eval "_rd_$_j=t\$_rd_$_j"
-    elif [ "$_ki" != filee ] && [ "$_ki" != filej ]; then
-      _sn=$((_sn + 1)) _sl="$_sl \"\$_f_$_j\""
-      eval "_at_$_sn=$_j"
+      continue
     fi
+    case $_ki in file[eij]) continue ;; esac
+    _sn=$((_sn + 1)) _sl="$_sl \"\$_f_$_j\""
+    eval "_at_$_sn=$_j"
   done
   [ $_sn -gt 0 ] || return 0
   _hasher
@@ -273,6 +274,11 @@ _pem() { # key, file: its certificates; a key beside them does not travel
   _q='-----BEGIN [A-Z0-9]* \{0,1\}CERTIFICATE-----'
   _r=$(tr -d '\r' <"$2" 2>/dev/null | sed -n "/^$_q\$/,/^-----/p" | _packed)
   _out pem "$1" "$_r"
+}
+
+_ini() { # key, file: the names of its sections, and nothing that stands in them
+  _r=$(tr -d '\r' <"$2" 2>/dev/null | sed -n 's/^[[:space:]]*\[\([^]]*\)].*/\1/p' | head -n 501 | _packed)
+  _out ini "$1" "$_r"
 }
 
 _entry() { # key, path of the entry
@@ -315,6 +321,7 @@ answer_paths() { # answer for all paths that were walked since the last time
       filep)
         _content $_z
         _pem "$_ke" "$_fi" ;;
+      filei) _ini "$_ke" "$_fi" ;;
       filee) _env "$_ke" "$_fi" "$_pu" ;;
       filej) _json "$_ke" "$_fi" "$_pu" ;;
       filete) _out env "$_ke" =0 - =0 =1 ;;

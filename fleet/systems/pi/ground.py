@@ -5,9 +5,10 @@ import json
 from packaging.version import Version
 
 from fleet.facts.model import CommandFact, LaunchFact, PathFact, State
+from fleet.systems.pi.aws import BEDROCK, no_credentials
 from fleet.systems.pi.package import packages
 from fleet.systems.pi.ranges import satisfies, version_in
-from fleet.verifier.launches import Unseen, over_launches, value
+from fleet.verifier.launches import Unseen, over_launches
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
     Judgement,
@@ -20,7 +21,6 @@ from fleet.verifier.model import (
 from fleet.verifier.paths import missing, way
 
 OLDEST_TMUX = Version("3.2")
-BEDROCK = "amazon-bedrock"
 _SCRIPTS = (".js", ".mjs", ".cjs")
 
 
@@ -89,7 +89,7 @@ def prereqs(look: Look) -> Judgement:
     bedrock = _bedrock(look)
     return over_launches(
         look,
-        lambda launch: _lacking(launch) + (_no_credentials(launch) if bedrock else []),
+        lambda launch: _lacking(launch) + (no_credentials(look, launch) if bedrock else []),
         good="git, uv and tmux are there" + (", and AWS credentials" if bedrock else ""),
         bad="something that pi's work needs is not there",
     )
@@ -123,13 +123,6 @@ def _bedrock(look: Look) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(settings, dict) and settings.get("defaultProvider") == BEDROCK
-
-
-def _no_credentials(launch: LaunchFact) -> list[str]:
-    names = ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK")
-    if any(value(launch, name).length for name in names):
-        return []
-    return [f"the provider is {BEDROCK}, and none of {', '.join(names)} is set"]
 
 
 def writable(look: Look) -> Judgement:
