@@ -17,7 +17,7 @@ from fleet.connectors.engine import Endpoint, engine_faults, engine_url
 from fleet.connectors.oci.tar import node_of
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable
-from fleet.facts.tree import Node, Unreadable
+from fleet.facts.walk import Node, Unreadable
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -30,7 +30,7 @@ _BROKEN = (tarfile.TarError, EOFError, ValueError)
 
 
 class ArchiveTree:
-    """A :class:`fleet.facts.tree.Tree` over one container.
+    """A :class:`fleet.facts.walk.Tree` over one container.
 
     Attributes:
         reads: how many archives were asked for.

@@ -26,7 +26,8 @@ from fleet.connectors.oci.tar import members, node_of
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, TargetError
 from fleet.facts.request import TEXT_LIMIT, PathQuestion, Read
-from fleet.facts.tree import Node, Unreadable, expand, resolve
+from fleet.facts.tree import expand
+from fleet.facts.walk import Node, Unreadable, resolve
 
 LABEL = "fleet.look"
 MEBI = 1024 * 1024
@@ -104,7 +105,7 @@ _Found: TypeAlias = tuple[str, TarInfo, Forward]
 
 
 class CreatedTree:
-    """A :class:`fleet.facts.tree.Tree` over a container that was never started.
+    """A :class:`fleet.facts.walk.Tree` over a container that was never started.
 
     Attributes:
         fetched: how many archives were asked for.

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from fleet.connectors.image_rootfs import RootTree, node_from
 from fleet.connectors.image_way import Declined
 from fleet.errors import Unreachable
-from fleet.facts.tree import Node, Unreadable
+from fleet.facts.walk import Node, Unreadable
 
 _ADMIN = 1 << 21  # CAP_SYS_ADMIN, without which the kernel hides trusted attributes
 _ALL_IDS = ["0", "0", "4294967295"]
@@ -60,7 +60,7 @@ def privileged(
 
 
 class OverlayTree:
-    """A :class:`fleet.facts.tree.Tree` over layer folders.
+    """A :class:`fleet.facts.walk.Tree` over layer folders.
 
     Attributes:
         layers: the uppermost first.

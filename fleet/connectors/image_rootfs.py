@@ -1,7 +1,7 @@
 """An unpacked root file system on the controller, read so that nothing leads out of it.
 
 Every path is opened one component at a time, each relative to the folder before it and never
-through a link; links are read as text and followed by :mod:`fleet.facts.tree` inside the root.
+through a link; links are read as text and followed by :mod:`fleet.facts.walk` inside the root.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from fleet.connectors.oci.store import unopened
-from fleet.facts.tree import Node, Unreadable
+from fleet.facts.walk import Node, Unreadable
 
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -23,7 +23,7 @@ _READ = "permission denied: this user may not read it"
 
 
 class RootTree:
-    """A :class:`fleet.facts.tree.Tree` over a folder; close it when done."""
+    """A :class:`fleet.facts.walk.Tree` over a folder; close it when done."""
 
     def __init__(self, folder: Path, where: str) -> None:
         """Open the root.

@@ -9,7 +9,7 @@ from fleet.connectors.scan.configuration import baked_in
 from fleet.connectors.scan.scan import LayerScan
 from fleet.facts.model import ImageFact
 from fleet.facts.request import PathQuestion
-from fleet.facts.tree import Tree
+from fleet.facts.walk import Tree
 from fleet.verifier.image_config import shown_labels
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from fleet.facts.request import TEXT_LIMIT
-from fleet.facts.tree import Tree, Unreadable, resolve
+from fleet.facts.walk import Tree, Unreadable, resolve
 
 _PASSWD = "/etc/passwd"  # noqa: S105 - a path
 _ROOT_HOME = "/root"

@@ -22,7 +22,7 @@ from fleet.demo.layout import BakedImage, Member, layer, packed, write_archive
 from fleet.errors import FleetError, ProbeError, Unreachable
 from fleet.facts.model import Facts, State
 from fleet.facts.request import PathQuestion, Read
-from fleet.facts.tree import resolve
+from fleet.facts.walk import resolve
 
 MEBI = 1024 * 1024
 

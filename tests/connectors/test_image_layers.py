@@ -13,7 +13,7 @@ from fleet.connectors.deadline import Deadline
 from fleet.connectors.oci.layers import Layer, LayeredTree
 from fleet.connectors.oci.streams import Blob, Budget, open_regular
 from fleet.demo.layout import Compression, Member, layer, packed
-from fleet.facts.tree import Unreadable, resolve
+from fleet.facts.walk import Unreadable, resolve
 
 M = Member
 

@@ -17,7 +17,8 @@ from fleet.connectors.image_rootfs import RootTree
 from fleet.facts.account import owners_of
 from fleet.facts.model import PathFact, State
 from fleet.facts.request import CommandQuestion, PathQuestion, Read, Request
-from fleet.facts.tree import TreeReader, resolve
+from fleet.facts.tree import TreeReader
+from fleet.facts.walk import resolve
 
 DASH = Shell((str(shutil.which("sh")),), "/usr/bin:/bin")
 

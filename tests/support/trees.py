@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from fleet.facts.model import PathFact
 from fleet.facts.request import PathQuestion, Request
-from fleet.facts.tree import Node, Tree, TreeReader, Unreadable
+from fleet.facts.tree import TreeReader
+from fleet.facts.walk import Node, Tree, Unreadable
 from fleet.inventory.model import Address, Scheme, Target
 
 

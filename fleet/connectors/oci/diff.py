@@ -19,7 +19,7 @@ from fleet.connectors.oci.streams import Damaged
 from fleet.connectors.oci.tar import node_of
 from fleet.connectors.scan.watch import Read, Watch
 from fleet.connectors.text import one_line
-from fleet.facts.tree import MAX_HOPS, Node
+from fleet.facts.walk import MAX_HOPS, Node
 
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"

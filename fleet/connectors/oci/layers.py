@@ -27,7 +27,7 @@ from fleet.connectors.scan.watch import Watch
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, TargetError
 from fleet.facts.request import TEXT_LIMIT
-from fleet.facts.tree import Node, Unreadable
+from fleet.facts.walk import Node, Unreadable
 
 KEPT_LIMIT = 32 * 1024 * 1024
 _HEAD = 512
@@ -48,7 +48,7 @@ class _Key(NamedTuple):
 
 
 class LayeredTree:
-    """A :class:`fleet.facts.tree.Tree` over layers.
+    """A :class:`fleet.facts.walk.Tree` over layers.
 
     Attributes:
         flaws: members of layers that mean nothing, one line each.

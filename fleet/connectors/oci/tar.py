@@ -12,7 +12,7 @@ from typing import IO, Literal, Protocol, cast
 
 from fleet.connectors.oci.streams import Damaged
 from fleet.connectors.text import one_line
-from fleet.facts.tree import Node
+from fleet.facts.walk import Node
 
 MAX_MEMBERS = 1_000_000
 MAX_NAME = 4096

@@ -10,7 +10,7 @@ from fleet.connectors.scan.rules import Hit, Rules
 from fleet.connectors.scan.watch import Kind, Read
 from fleet.facts.model import MOST_FOUND, ScanFact, SecretFact
 from fleet.facts.request import Depth, ScanQuestion
-from fleet.facts.tree import Unreadable, shown
+from fleet.facts.walk import Unreadable, shown
 
 MEBI = 1024 * 1024
 ALL_LIMIT = 1 * MEBI
