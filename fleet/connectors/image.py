@@ -24,6 +24,7 @@ from fleet.connectors.scan.scan import LayerScan
 from fleet.errors import TargetError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of, passwd_of, usual_home
 from fleet.facts.environment import env_value
+from fleet.facts.installed import files_read, with_versions
 from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
 from fleet.facts.request import CONTAINER, LaunchQuestion, Request
 from fleet.facts.tree import SEARCH, TreeReader
@@ -185,7 +186,7 @@ def _likely_names(request: Request) -> frozenset[str]:
     commands = [command for launch in request.launches for command in launch.commands]
     names = {question.path.rpartition("/")[2] for question in request.paths}
     names |= {command.name for command in commands if command.read != "stat"}
-    return frozenset({*names, "passwd"} - {""})
+    return frozenset({*names, *files_read(commands), "passwd"} - {""})
 
 
 def _launched(
@@ -198,16 +199,17 @@ def _launched(
         return LaunchFact(launch=question.launch, state="unsupported", why=why)
     environment = {"PATH": SEARCH, "HOME": user.home} | configuration.environment()
     environment["HOME"] = environment["HOME"] or user.home
+    commands = reader.commands(
+        question.commands,
+        search=environment["PATH"],
+        uid=user.uid,
+        folder=configuration.config.WorkingDir or "/",
+    )
     return LaunchFact(
         launch=question.launch,
         state="ok",
         variables=_variables(question, environment, reader.nonce),
-        commands=reader.commands(
-            question.commands,
-            search=environment["PATH"],
-            uid=user.uid,
-            folder=configuration.config.WorkingDir or "/",
-        ),
+        commands=with_versions(reader.tree, question.commands, commands),
     )
 
 

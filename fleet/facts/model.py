@@ -151,6 +151,7 @@ class CommandFact(Fact):
     Attributes:
         version: the first line it printed when it was asked for its version; None when it was
             not asked, empty when it printed none.
+        told_by: the file that told the version of what was not run; empty where it told it itself.
         others: further programs of this name on the PATH, in its order; None when not asked.
         beside: files beside the manifest, by their path from its folder.
     """
@@ -159,6 +160,7 @@ class CommandFact(Fact):
     file: PathFact | None = None
     manifest: PathFact | None = None
     version: str | None = None
+    told_by: str = ""
     others: tuple["CommandFact", ...] | None = None
     beside: dict[str, PathFact] = Field(default_factory=dict)
 

@@ -54,6 +54,9 @@ class CommandQuestion:
         version: the argument that makes the program print its version and end; empty: not run.
         every: whether to tell the further programs of this name on the PATH as well.
         beside: files read whole beside that ``package.json``, by their path from its folder.
+        headers: C headers that tell the version where nothing is run, by their path from the
+            program's folder.
+        package: the package of Debian and Alpine whose database tells it there.
     """
 
     name: str
@@ -62,6 +65,8 @@ class CommandQuestion:
     version: str = ""
     every: bool = False
     beside: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    package: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,8 @@ def _commands(resolved: Sequence[Resolved]) -> Iterator[CommandQuestion]:
                 version=held.version or ask.versions.get(name, ""),
                 every=held.every or name in ask.every,
                 beside=tuple(dict.fromkeys((*held.beside, *ask.beside.get(name, ())))),
+                headers=tuple(dict.fromkeys((*held.headers, *ask.headers.get(name, ())))),
+                package=held.package or ask.packages.get(name, ""),
             )
     yield from wanted.values()
 

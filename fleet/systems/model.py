@@ -243,6 +243,9 @@ class Ask(Spec):
         commands: programs to look up on the PATH of each launch, and how much to read of them.
         manifests: those of the commands whose nearest ``package.json`` is read too.
         versions: by command, the argument that makes it print its version; it is run with it.
+        headers: by command, C headers that tell its version where nothing is run, by their path
+            from the program's folder.
+        packages: by command, the package of Debian and Alpine whose database tells it there.
         every: those of the commands of which every one on the PATH is told.
         beside: by command, files that are read beside its ``package.json``.
         processes: running processes, by the name gates ask for them.
@@ -263,6 +266,8 @@ class Ask(Spec):
     commands: dict[str, Read] = Field(default_factory=dict)
     manifests: tuple[str, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)
+    headers: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    packages: dict[str, str] = Field(default_factory=dict)
     every: tuple[str, ...] = ()
     beside: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     listeners: bool = False

@@ -68,7 +68,8 @@ def _unseen(scan: ScanFact) -> str:
     """Say once what holds of all layers, else which they are."""
     reasons = list(dict.fromkeys(scan.unseen.values()))
     if len(scan.unseen) == scan.layers and len(reasons) == 1:
-        return f"its layers could not be seen: {printable(reasons[0])}"
+        more = "; --scan all reads them" if scan.depth == "likely" else ""
+        return f"its layers could not be seen: {printable(reasons[0])}{more}"
     told = ", ".join(map(str, sorted(scan.unseen)[:_MOST]))
     return f"layers not looked into: {told} of {scan.layers} ({printable(reasons[0])})"
 

@@ -5,8 +5,9 @@ import json
 from packaging.version import Version
 
 from fleet.facts.model import CommandFact, LaunchFact, PathFact, State
+from fleet.inventory.model import Kind
 from fleet.systems.pi.aws import BEDROCK, no_credentials
-from fleet.systems.pi.package import packages
+from fleet.systems.pi.package import package_of, packages
 from fleet.systems.pi.ranges import satisfies, version_in
 from fleet.verifier.launches import Unseen, over_launches
 from fleet.verifier.look import Look
@@ -51,32 +52,47 @@ def _old_node(look: Look, launch: LaunchFact) -> list[str]:
         return [Unseen("which node is on the PATH could not be seen")]
     if command.file is None:
         return ["no node on the PATH"]
-    version = version_in(command.version or "")
+    version = _version(look, command)
     if version is None:
         return [Unseen(f"{command.file.path}: {_no_version(command)}")]
-    return _compared(version, command.file.path, pi.engine, str(pi))
+    node = f"{command.file.path} is node {version}{_by(command)}"
+    return _compared(version, node, pi.engine, str(pi))
 
 
-def _compared(version: Version, path: str, wanted: str, pi: str) -> list[str]:
+def _version(look: Look, command: CommandFact) -> Version | None:
+    """Return what a node told, or what files tell of one that was not run."""
+    if command.version is not None:
+        return version_in(command.version)
+    package = package_of(look, command)  # npm brings node as a package of its own
+    return version_in(package.version) if package and package.name == "node" else None
+
+
+def _by(command: CommandFact) -> str:
+    """Name the file that told the version, where the program did not."""
+    return f" (by {command.told_by})" if command.told_by else ""
+
+
+def _compared(version: Version, node: str, wanted: str, pi: str) -> list[str]:
     told = satisfies(version, wanted)
     if told is None:
         return [Unseen(f"{pi} asks for node {wanted!r}, a range that is not understood here")]
-    return [] if told else [f"{path} is node {version}, {pi} needs {wanted}"]
+    return [] if told else [f"{node}, {pi} needs {wanted}"]
 
 
 def _no_version(command: CommandFact) -> str:
     if command.version is None:
-        return "its version cannot be asked here"
+        return "its version cannot be asked here, and no file beside it tells it"
     return f"it tells no version ({command.version[:40]!r})" if command.version else "it tells none"
 
 
 def _node_told(look: Look) -> str:
     for launch in look.launches():
         command = launch.commands.get("node")
-        version = version_in((command and command.version) or "")
+        version = _version(look, command) if command else None
         found = packages(look, launch)
         if version and found:
-            return f"node {version} suits {found[0]}, which needs {found[0].engine}"
+            by = _by(command) if command else ""
+            return f"node {version}{by} suits {found[0]}, which needs {found[0].engine}"
     return "node suits pi"
 
 
@@ -89,7 +105,7 @@ def prereqs(look: Look) -> Judgement:
     bedrock = _bedrock(look)
     return over_launches(
         look,
-        lambda launch: _lacking(launch) + (no_credentials(look, launch) if bedrock else []),
+        lambda launch: _lacking(launch) + (_no_credentials(look, launch) if bedrock else []),
         good="git, uv and tmux are there" + (", and AWS credentials" if bedrock else ""),
         bad="something that pi's work needs is not there",
     )
@@ -123,6 +139,14 @@ def _bedrock(look: Look) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(settings, dict) and settings.get("defaultProvider") == BEDROCK
+
+
+def _no_credentials(look: Look, launch: LaunchFact) -> list[str]:
+    """An image has no credentials, and should have none: they come when a container starts."""
+    lines = no_credentials(look, launch)
+    if look.target.kind is not Kind.IMAGE:
+        return lines
+    return [Unseen(f"{line}, as the image is before a container starts") for line in lines]
 
 
 def writable(look: Look) -> Judgement:
