@@ -147,6 +147,16 @@ class Catalogue:
         _validate(catalogue)
         return catalogue
 
+    def including(self, package: str) -> "Catalogue":
+        """Return a catalogue with the system that a package describes.
+
+        Raises:
+            CatalogueError: the description is wrong, or the system is here already.
+        """
+        catalogue = Catalogue(_joined(self.entries, package))
+        _validate(catalogue)
+        return catalogue
+
 
 @lru_cache(maxsize=1)
 def load_catalogue() -> Catalogue:
@@ -157,17 +167,21 @@ def load_catalogue() -> Catalogue:
     """
     entries: dict[str, Entry] = {}
     for package in (*_built_in(), *_third_party()):
-        entry = _load(package)
-        taken = entries.get(entry.system.system)
-        if taken:
-            raise CatalogueError(
-                f"the system {entry.system.system!r} is described twice",
-                where=f"{taken.package} and {package}",
-            )
-        entries[entry.system.system] = entry
-    catalogue = Catalogue(dict(sorted(entries.items())))
+        entries = _joined(entries, package)
+    catalogue = Catalogue(entries)
     _validate(catalogue)
     return catalogue
+
+
+def _joined(entries: Mapping[str, Entry], package: str) -> dict[str, Entry]:
+    entry = _load(package)
+    taken = entries.get(entry.system.system)
+    if taken:
+        raise CatalogueError(
+            f"the system {entry.system.system!r} is described twice",
+            where=f"{taken.package} and {package}",
+        )
+    return dict(sorted([*entries.items(), (entry.system.system, entry)]))
 
 
 def _built_in() -> list[str]:

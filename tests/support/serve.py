@@ -14,7 +14,6 @@ from fleet.facts.model import (
     ContainerFact,
     EndpointFact,
     EnvValue,
-    Facts,
     Listener,
     ProcessFact,
     Publication,
@@ -109,16 +108,15 @@ class Serving(World):
 
     def __init__(self, kind: str = "host") -> None:
         super().__init__(kind)
-        self.more: dict[str, Any] = {
-            "listeners": (Listener(address=DOCKER0, port=8765), Listener(address="::", port=22)),
-            "interfaces": {"lo": ("127.0.0.1", "::1"), "docker0": (DOCKER0, "fe80::1")},
-            "processes": {"server": ()},
-        }
+        self.also(
+            listeners=(Listener(address=DOCKER0, port=8765), Listener(address="::", port=22)),
+            interfaces={"lo": ("127.0.0.1", "::1"), "docker0": (DOCKER0, "fe80::1")},
+            processes={"server": ()},
+        )
 
     def seen(self, **more: Any) -> Serving:
         """Replace what is seen; None stands for what could not be."""
-        self.more.update(more)
-        return self
+        return self.also(**more)
 
     def listening(self, *addresses: str) -> Serving:
         """What the port is bound on."""
@@ -127,9 +125,6 @@ class Serving(World):
     def containers(self, *containers: ContainerFact) -> Serving:
         """The containers of the compose project."""
         return self.seen(containers={"mempalace": containers})
-
-    def facts(self, target: Target) -> Facts:
-        return super().facts(target).model_copy(update=self.more)
 
     def judged(
         self, where: Target | None = None, *, troubles: dict[SecretRef, str] | None = None

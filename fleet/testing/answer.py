@@ -1,0 +1,130 @@
+"""From all that lies on a canned target to what one request is answered: no more than was asked.
+
+A gate that looks at what its system never asks for must not pass here and fail on a real target.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+
+from fleet.facts.envfile import read_env_file
+from fleet.facts.environment import env_value
+from fleet.facts.jsonshape import NOT_JSON, json_shape
+from fleet.facts.model import CommandFact, EnvValue, Facts, LaunchFact, PathFact
+from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
+
+HASHED = (Read.HASH, Read.WHOLE)
+NOT_CANNED = "no such way of launching is canned"
+
+
+def answered(facts: Facts, request: Request, *, absent: Callable[[str], PathFact]) -> Facts:
+    """Return facts with only what a request asks for.
+
+    Args:
+        facts: all there is.
+        request: what is asked.
+        absent: makes the fact of a path at which there is nothing.
+    """
+    paths = {
+        question.path: _path(facts, facts.paths.get(question.path), question, absent)
+        for question in request.paths
+    }
+    launches = {
+        question.launch: _launch(facts, facts.launches.get(question.launch), question)
+        for question in request.launches
+    }
+    processes = {q.name: facts.processes.get(q.name, ()) for q in request.processes}
+    containers = {q.project: facts.containers.get(q.project, ()) for q in request.containers}
+    unseen = facts.unseen
+    told = facts.model_copy(
+        update={
+            "paths": paths,
+            "launches": launches,
+            "processes": {} if "processes" in unseen else processes,
+            "containers": {} if "containers" in unseen else containers,
+            "listeners": _part("listeners", request.listeners, facts.listeners or (), unseen),
+            "interfaces": _part("interfaces", request.interfaces, facts.interfaces or {}, unseen),
+            "crontab": _part("crontab", bool(request.crontab), facts.crontab or 0, unseen),
+        }
+    )
+    return told.model_copy(update={"contents": _sent(facts, request, told)})
+
+
+def _part(name: str, asked: bool, told: object, unseen: Mapping[str, str]) -> object:
+    return told if asked and name not in unseen else None
+
+
+def _path(
+    facts: Facts,
+    fact: PathFact | None,
+    question: PathQuestion,
+    absent: Callable[[str], PathFact],
+) -> PathFact:
+    if fact is None:
+        return absent(question.path)
+    content = facts.content(fact)
+    changes: dict[str, object] = {}
+    if question.read not in HASHED:
+        changes["sha256"] = None
+    if question.read is not Read.LIST:
+        changes["entries"] = None
+    if question.read is Read.ENV and content is not None:
+        changes["env"] = read_env_file(content, nonce=facts.nonce, public=question.public)
+    if question.read is Read.JSON and content is not None:
+        shape = json_shape(content, question.public)
+        changes |= {"shape": shape, "why": NOT_JSON if shape is None else fact.why}
+    return fact.model_copy(update=changes)
+
+
+def _launch(facts: Facts, launch: LaunchFact | None, question: LaunchQuestion) -> LaunchFact:
+    if launch is None:
+        return LaunchFact(launch=question.launch, state="unsupported", why=NOT_CANNED)
+    if launch.state != "ok":
+        return launch
+    unset = EnvValue(set=False)
+    public = {n: launch.variables.get(n, unset) for n in question.public}
+    secret = {n: _hidden(launch.variables.get(n, unset), facts.nonce) for n in question.secret}
+    commands = {q.name: _command(launch.commands.get(q.name), q) for q in question.commands}
+    return launch.model_copy(update={"variables": {**public, **secret}, "commands": commands})
+
+
+def _hidden(value: EnvValue, nonce: str) -> EnvValue:
+    """Return what travels of a value that is not public."""
+    return value if value.value is None else env_value(value.value, nonce=nonce, public=False)
+
+
+def _command(command: CommandFact | None, question: CommandQuestion) -> CommandFact:
+    if command is None:
+        return CommandFact(name=question.name)
+    file = command.file
+    if file is not None and question.read not in HASHED:
+        file = file.model_copy(update={"sha256": None})
+    manifest = command.manifest if question.manifest else None
+    return command.model_copy(update={"file": file, "manifest": manifest})
+
+
+def _sent(facts: Facts, request: Request, told: Facts) -> Mapping[str, bytes]:
+    """Return the bytes that travel: of what is read whole, unless they are known."""
+    wanted: set[str | None] = set()
+    for path in request.paths:
+        if path.read is Read.WHOLE:
+            wanted.add(told.paths[path.path].sha256)
+    for question in request.launches:
+        wanted |= _of_commands(told.launches[question.launch], question.commands)
+    return {
+        digest: content
+        for digest, content in facts.contents.items()
+        if digest in wanted and digest not in request.known
+    }
+
+
+def _of_commands(launch: LaunchFact, questions: Collection[CommandQuestion]) -> set[str | None]:
+    wanted: set[str | None] = set()
+    for question in questions:
+        command = launch.commands.get(question.name)
+        if command is None:
+            continue
+        if command.file is not None and question.read is Read.WHOLE:
+            wanted.add(command.file.sha256)
+        if command.manifest is not None:
+            wanted.add(command.manifest.sha256)
+        wanted |= {fact.sha256 for fact in command.beside.values()}
+    return wanted
