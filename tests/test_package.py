@@ -36,15 +36,27 @@ def imported() -> set[str]:
 
 
 def test_it_depends_on_what_it_imports_and_on_nothing_else() -> None:
-    declared = {canonicalize_name(Requirement(text).name) for text in PROJECT["dependencies"]}
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["pytest"]]
+    declared = {canonicalize_name(Requirement(text).name) for text in wanted}
     known = packages_distributions()
     used = {canonicalize_name(known[name][0]) for name in imported()}
     assert {COMES_WITH.get(name, name) for name in used} == declared
 
 
+def test_only_the_plugin_needs_pytest() -> None:
+    for path in (ROOT / "fleet").rglob("*.py"):
+        if "pytest_plugin" not in path.parts:
+            assert "import pytest" not in path.read_text("utf-8"), path
+
+
 def test_the_version_is_said_once() -> None:
     assert fleet.__version__ == PROJECT["version"]
     assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_the_plugin_is_found_by_pytest() -> None:
+    module = import_module(PROJECT["entry-points"]["pytest11"]["fleet"])
+    assert callable(module.pytest_addoption)
 
 
 def test_the_command_leads_somewhere() -> None:

@@ -28,12 +28,15 @@ IMPURE = frozenset(
         "http.client",
     }
 )
+TOP = ("cli", "demo", "pytest_plugin", "testing")
 ABOVE = {
-    "pure": ("connectors", "probes", "reports", "engine", "cli", "demo"),
-    "connectors": ("engine", "cli", "reports", "demo"),
-    "probes": ("engine", "cli", "reports", "demo"),
-    "reports": ("engine", "cli", "connectors", "probes", "demo"),
-    "engine": ("cli", "demo"),
+    "pure": ("connectors", "probes", "reports", "engine", *TOP),
+    "connectors": ("engine", "reports", *TOP),
+    "probes": ("engine", "reports", *TOP),
+    "reports": ("engine", "connectors", "probes", *TOP),
+    "engine": TOP,
+    "testing": ("engine", "reports", "probes", "cli", "demo", "pytest_plugin"),
+    "cli": ("pytest_plugin", "testing"),
 }
 
 
@@ -58,7 +61,7 @@ def test_a_pure_room_imports_no_input_or_output(path: Path) -> None:
         assert not {".".join(parts[: i + 1]) for i in range(len(parts))} & IMPURE, name
 
 
-@pytest.mark.parametrize("room", [*PURE, "connectors", "probes", "reports", "engine"])
+@pytest.mark.parametrize("room", [*PURE, *list(ABOVE)[1:]])
 def test_no_room_looks_upward(room: str) -> None:
     above = ABOVE["pure" if room in PURE else room]
     for path in files(room):
@@ -78,3 +81,14 @@ def loaded_by(code: str) -> set[str]:
 def test_the_judging_rooms_load_no_connector_library() -> None:
     loaded = loaded_by("import fleet.verifier.judge, fleet.facts.model, fleet.systems.catalogue")
     assert not loaded & {"docker", "paramiko", "fabric", "httpx", "click", "rich", "sqlite3"}
+
+
+def test_the_pytest_plugin_costs_nothing_where_it_is_not_wanted() -> None:
+    loaded = loaded_by("import pytest, fleet.pytest_plugin.plugin")
+    assert not loaded & {"pydantic", "yaml", "docker", "paramiko", "httpx", "click", "rich"}
+    program = "import sys, pytest; import fleet.pytest_plugin.plugin; print(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    ours = {name for name in ended.stdout.split() if name.split(".")[0] == "fleet"}
+    assert ours == {"fleet", "fleet.pytest_plugin", "fleet.pytest_plugin.plugin"}

@@ -39,6 +39,27 @@ def chosen(engine: Engine, options: Options) -> "tuple[Context, tuple[Target, ..
     return context, targets
 
 
+def addressed(
+    engine: Engine, options: Options, addresses: Iterable[str]
+) -> "tuple[Context, tuple[Target, ...]]":
+    """Make targets of addresses; an inventory that is named gives only its gates.
+
+    Raises:
+        UsageError: a name is not known, or nothing says what to look for.
+        InventoryError: the inventory is wrong, or an address is none.
+    """
+    variables = engine.variables(options.variables)
+    targets = engine.addressed(dict.fromkeys(addresses), variables)
+    context = engine.context(options.inventory, variables)
+    known_names(context, options)
+    if not options.systems:
+        raise UsageError(
+            "nothing says what to look for",
+            hint=f"name it with --system: {', '.join(context.catalogue.systems)}",
+        )
+    return context, targets
+
+
 def catalogue_of(engine: Engine, options: Options) -> "Catalogue":
     """Return the catalogue, with the gates of the inventory where one is named."""
     if options.inventory is None:

@@ -139,16 +139,23 @@ def judged(looked: Looked, context: Context, today: date) -> TargetResult:
         trouble = looked.trouble or Unreachable("nothing was seen", stage="missing")
         findings = judge_unreachable(target, [r.system for r in resolved], trouble)
         return TargetResult(target, None, findings, trouble, looked.milliseconds)
-    expectations = Expectations(
+    expectations = expected_of(target, resolved, context, today)
+    findings = judge(target, resolved, looked.facts, context.catalogue, expectations)
+    findings = waived(findings, context.waivers, today)
+    return TargetResult(target, looked.facts, findings, None, looked.milliseconds)
+
+
+def expected_of(
+    target: Target, resolved: Sequence[Resolved], context: Context, today: date
+) -> Expectations:
+    """Return what a target's facts are held against; its secrets must be prepared."""
+    return Expectations(
         today=today,
         secrets=context.secrets.values,
         troubles=context.secrets.troubles,
         toolkit=context.toolkit(target),
         templates=dict(_templates(resolved, LocalFiles(context.folder))),
     )
-    findings = judge(target, resolved, looked.facts, context.catalogue, expectations)
-    findings = waived(findings, context.waivers, today)
-    return TargetResult(target, looked.facts, findings, None, looked.milliseconds)
 
 
 def _templates(resolved: Sequence[Resolved], files: LocalFiles) -> Iterator[tuple[str, str]]:

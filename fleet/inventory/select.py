@@ -17,6 +17,10 @@ from fleet.inventory.problems import did_you_mean
 _GLOB = frozenset("*?[")
 
 
+class NobodyLeft(InventoryError):
+    """Every word of the patterns is known, and together they leave no target."""
+
+
 def select(inventory: Inventory, patterns: Iterable[str] = ()) -> tuple[Target, ...]:
     """Return the targets that patterns mean, in the inventory's order; without any, all of them.
 
@@ -37,7 +41,7 @@ def select(inventory: Inventory, patterns: Iterable[str] = ()) -> tuple[Target, 
     chosen = chosen.intersection(*also).difference(*unwanted)
     if not chosen:
         said = " ".join(terms)
-        raise InventoryError(f"no target is left of {len(inventory.targets)} by `{said}`")
+        raise NobodyLeft(f"no target is left of {len(inventory.targets)} by `{said}`")
     return tuple(target for target in inventory.targets if target.name in chosen)
 
 

@@ -158,15 +158,17 @@ def _silent(silences: Iterable[Silence], view: View) -> Iterator[Text]:
         return
     yield _heading("Not reached" if all(s.stage != "probe" for s in told) else "Not read")
     yield line()
-    for silence in told:
-        word = "UNREACHABLE" if silence.unreachable else "ERROR"
-        message = _shown(silence.what, view)
-        yield from _first(
-            silence.targets, silence.stage, (word, STYLES[Verdict.UNREACHABLE]), message, view
-        )
-        yield from paragraph(_shown(silence.hint, view), view.cells, style="bold")
-        yield from paragraph(f"{count(silence.gates, 'gate')} not judged", view.cells, style="dim")
+    for silent in told:
+        yield from silence(silent, view)
         yield line()
+
+
+def silence(told: Silence, view: View) -> Iterator[Text]:
+    """Tell who could not be asked and why; what to do; how much was not judged."""
+    word = ("UNREACHABLE" if told.unreachable else "ERROR", STYLES[Verdict.UNREACHABLE])
+    yield from _first(told.targets, told.stage, word, _shown(told.what, view), view)
+    yield from paragraph(_shown(told.hint, view), view.cells, style="bold")
+    yield from paragraph(f"{count(told.gates, 'gate')} not judged", view.cells, style="dim")
 
 
 def _unchecked(unchecked: Sequence[Unchecked], view: View) -> Iterator[Text]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from fleet.facts.envfile import read_env_file
 from fleet.facts.environment import env_value
 from fleet.facts.jsonshape import NOT_JSON, json_shape
-from fleet.facts.model import CommandFact, EnvValue, Facts, LaunchFact, PathFact
+from fleet.facts.model import CommandFact, Entry, EnvValue, Facts, LaunchFact, PathFact, State
 from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
 
 HASHED = (Read.HASH, Read.WHOLE)
@@ -59,7 +59,7 @@ def _path(
     absent: Callable[[str], PathFact],
 ) -> PathFact:
     if fact is None:
-        return absent(question.path)
+        return _implied(facts, absent(question.path))
     content = facts.content(fact)
     changes: dict[str, object] = {}
     if question.read not in HASHED:
@@ -72,6 +72,37 @@ def _path(
         shape = json_shape(content, question.public)
         changes |= {"shape": shape, "why": NOT_JSON if shape is None else fact.why}
     return fact.model_copy(update=changes)
+
+
+def _implied(facts: Facts, absent: PathFact) -> PathFact:
+    """Return a folder where something canned lies below, and else that nothing is there."""
+    head = absent.path.rstrip("/") + "/"
+    below = {p.removeprefix(head): f for p, f in facts.paths.items() if p.startswith(head)}
+    there = {
+        name: fact for name, fact in below.items() if fact.link or fact.state is not State.ABSENT
+    }
+    if not there:
+        return absent
+    entries = {name.partition("/")[0]: _entry(name, fact) for name, fact in there.items()}
+    told = {
+        "state": State.PRESENT,
+        "at": None,
+        "final": absent.absolute,
+        "kind": "directory",
+        "mode": 0o755,
+        "entries": tuple(entries[name] for name in sorted(entries)),
+    }
+    return absent.model_copy(update=told)
+
+
+def _entry(name: str, fact: PathFact) -> Entry:
+    first, deeper, _ = name.partition("/")
+    if deeper:
+        return Entry(name=first, kind="directory")
+    if fact.link:
+        dangling = fact.state is State.DANGLING
+        return Entry(name=first, kind="link", target=fact.hops[0].target, dangling=dangling)
+    return Entry(name=first, kind=fact.kind or "other")
 
 
 def _launch(facts: Facts, launch: LaunchFact | None, question: LaunchQuestion) -> LaunchFact:

@@ -63,27 +63,29 @@ def judge(
 
     Gates that only a deep check can answer are asked where there was one.
     """
-    expected = {n: Expected.of(facts.nonce, s.reveal()) for n, s in expectations.secrets.items()}
-    looks = {
-        r.system.system: Look(
-            target=target,
-            resolved=r,
-            facts=facts,
-            today=expectations.today,
-            expected=expected,
-            troubles=expectations.troubles,
-            toolkit=expectations.toolkit,
-            blobs=expectations.blobs,
-            templates=expectations.templates,
-        )
-        for r in resolved
-    }
+    looks = {r.system.system: look_of(target, r, facts, expectations) for r in resolved}
     court = _Court(target, looks, catalogue)
     return tuple(
         court.finding(r.system, g)
         for r in resolved
         for g in r.system.gates
         if facts.deep is not None or not g.deep
+    )
+
+
+def look_of(target: Target, resolved: Resolved, facts: Facts, expectations: Expectations) -> Look:
+    """Return what the gates of one system see."""
+    secrets = expectations.secrets
+    return Look(
+        target=target,
+        resolved=resolved,
+        facts=facts,
+        today=expectations.today,
+        expected={name: Expected.of(facts.nonce, s.reveal()) for name, s in secrets.items()},
+        troubles=expectations.troubles,
+        toolkit=expectations.toolkit,
+        blobs=expectations.blobs,
+        templates=expectations.templates,
     )
 
 

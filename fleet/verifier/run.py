@@ -12,6 +12,7 @@ from fleet.verifier.fleetwide.table import Table
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.waivers import excused
 
+NOTHING = "nothing required was checked"
 UNSEEN = frozenset({Verdict.NOT_CHECKED, Verdict.UNREACHABLE, Verdict.ERROR})
 
 
@@ -105,7 +106,7 @@ def conclude(run: Run) -> Conclusion:
     held = sum(f.verdict is Verdict.PASS for f in decide)
     waived = sum(f.verdict is Verdict.WAIVED for f in decide)
     if not held:
-        return Conclusion(3, "nothing required was checked")
+        return Conclusion(3, NOTHING)
     if waived:
         return Conclusion(0, f"{held} of {held + waived} required gates hold, {waived} waived")
     if held == 1:

@@ -2,10 +2,9 @@
 
 import click
 
-from fleet.cli.chosen import known_names
+from fleet.cli.chosen import addressed
 from fleet.cli.engine import Engine
 from fleet.cli.options import INVENTORY, RUN_REPORT, WORK, Options, takes
-from fleet.errors import UsageError
 
 HELP = """Look at targets that need no inventory, and judge them.
 
@@ -31,15 +30,7 @@ def check(engine: Engine, addresses: tuple[str, ...], options: Options) -> int:
     from fleet.cli.output import report  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
 
-    variables = engine.variables(options.variables)
-    targets = engine.addressed(dict.fromkeys(addresses), variables)
-    context = engine.context(options.inventory, variables)
-    known_names(context, options)
-    if not options.systems:
-        raise UsageError(
-            "nothing says what to look for",
-            hint=f"name it with --system: {', '.join(context.catalogue.systems)}",
-        )
+    context, targets = addressed(engine, options, addresses)
     with watching(len(targets), options) as observer:
         run = engine.audit(targets, context, options.audit(), observer, "check")
     return report(run, options)
