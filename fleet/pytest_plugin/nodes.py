@@ -9,17 +9,15 @@ import pytest
 from fleet.inventory.model import Target
 from fleet.pytest_plugin import told
 from fleet.pytest_plugin.asked import CHECKED, Asked, node_name
-from fleet.pytest_plugin.outcome import Outcome, Told, decides, outcome
+from fleet.pytest_plugin.outcome import Outcome, outcome
 from fleet.verifier.fleetwide.member import FLEET
-from fleet.verifier.model import Finding, Verdict
+from fleet.verifier.model import Finding
 from fleet.verifier.run import NOTHING
 
 if TYPE_CHECKING:
     from fleet.pytest_plugin.session import FleetSession
 
 NODE = "fleet"
-#: In a report: why a gate was not asked, where another test tells the cause.
-UNASKED = "fleet.unasked"
 
 
 class Fleet(pytest.Collector):
@@ -138,33 +136,13 @@ class GateTest(pytest.Item):
         return seen.findings(self.asked.subject).get(self.asked.gate)
 
     def _told(self, finding: Finding) -> None:
-        strict = self.fleet.chosen.options.strict
-        cause = self.fleet.cause(finding)
-        is_told = (
-            cause is not None
-            and decides(cause, strict=strict)
-            and self.fleet.tells(finding.target, cause.gate)
-        )
-        came = outcome(finding, cause, strict=strict, cause_is_told=is_told)
-        if came.outcome is Outcome.FAILED and self._is_told_by_silence(finding):
-            came = Told(Outcome.SKIPPED, f"not checked: {finding.message}")
-            is_told = True
+        came = outcome(finding, self.fleet.cause(finding), strict=self.fleet.strict)
         if came.outcome is Outcome.FAILED:
             raise GateFailed(finding)
         if came.outcome is Outcome.XFAILED:
             pytest.xfail(told.one_line(came.reason))
         if came.outcome is Outcome.SKIPPED:
-            if is_told:
-                self.user_properties.append((UNASKED, finding.follows or FLEET))
             pytest.skip(told.one_line(came.reason))
-
-    def _is_told_by_silence(self, finding: Finding) -> bool:
-        """Tell whether targets that could not be looked at, an error each, keep a rule open."""
-        return (
-            self.target is None
-            and finding.verdict is Verdict.NOT_CHECKED
-            and bool(self.fleet.silent())
-        )
 
     def _checked(self) -> None:
         """Fail where nothing required was checked, or where no other test says what is wrong."""

@@ -33,14 +33,13 @@ def decides(finding: Finding, *, strict: bool) -> bool:
     return finding.verdict is Verdict.FAIL or finding.verdict in UNSEEN
 
 
-def outcome(finding: Finding, cause: Finding | None, *, strict: bool, cause_is_told: bool) -> Told:
+def outcome(finding: Finding, cause: Finding | None, *, strict: bool) -> Told:
     """Decide what becomes of a gate's test.
 
     Args:
         finding: what the gate says.
         cause: the finding that this one only repeats.
         strict: whether advisory failures and warnings count.
-        cause_is_told: whether the cause is a test of this session that fails.
     """
     if finding.verdict is Verdict.PASS:
         return Told(Outcome.PASSED)
@@ -48,11 +47,9 @@ def outcome(finding: Finding, cause: Finding | None, *, strict: bool, cause_is_t
         return Told(Outcome.SKIPPED, f"not applicable: {finding.message}")
     if finding.verdict is Verdict.WAIVED:
         return Told(Outcome.XFAILED, f"{finding.message}; {finding.waiver}")
-    if finding.verdict is Verdict.NOT_CHECKED and cause is not None:
-        if cause.verdict is Verdict.WAIVED:
-            return Told(Outcome.SKIPPED, f"not checked: {finding.message}, which is waived")
-        if cause_is_told:
-            return Told(Outcome.SKIPPED, f"not checked: {finding.message}")
+    accepted = cause is not None and cause.verdict is Verdict.WAIVED
+    if finding.verdict is Verdict.NOT_CHECKED and accepted:
+        return Told(Outcome.SKIPPED, f"not checked: {finding.message}, which is waived")
     if decides(finding, strict=strict):
         return Told(Outcome.FAILED)
     if finding.verdict is Verdict.NOT_CHECKED:

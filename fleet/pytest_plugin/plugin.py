@@ -64,6 +64,7 @@ OPTIONS = (
     Option("jobs", "string", "How many targets at once (16).", "N"),
     Option("timeout", "string", "The longest one target may take (30).", "SECONDS"),
     Option("from", "paths", "Judge facts saved by `fleet facts -o DIR`.", "DIR"),
+    Option("scan", "string", "Which files of images are searched for secrets.", "likely|all"),
     Option("strict", "bool", "Advisory failures and warnings fail too."),
     Option("deep", "bool", "Run each target's own pi too; leaves nothing behind."),
 )

@@ -21,7 +21,7 @@ from fleet.inventory.select import NobodyLeft, select
 from fleet.pytest_plugin import told
 from fleet.pytest_plugin.asked import Asked, asked_of, asked_of_fleet, node_name
 from fleet.pytest_plugin.audit import Audit, Seen, reported, saved
-from fleet.pytest_plugin.nodes import NODE, UNASKED, Fleet, GateFailed, GateTest
+from fleet.pytest_plugin.nodes import NODE, Fleet, GateFailed, GateTest
 from fleet.pytest_plugin.settings import Chosen, choose
 from fleet.pytest_plugin.target import FleetTarget, TargetUnseen
 from fleet.reports.text import count
@@ -31,6 +31,8 @@ from fleet.verifier.look import Look
 from fleet.verifier.model import Finding
 
 SHARED = "fleet_shared"
+#: In a report of a test that was skipped: the target that could not be looked at.
+UNASKED = "fleet.unasked"
 
 
 class Spec(Protocol):
@@ -67,7 +69,7 @@ class FleetSession:
         self.config = config
         self._picked: tuple[str, ...] = ()
         self._bearers: dict[str, str] = {}
-        self._tested: frozenset[tuple[str, str]] = frozenset()
+        self._tests = 0
         self._folder: Path | None = None
 
     # --- what there is
@@ -143,24 +145,15 @@ class FleetSession:
             return None
         return self.audit.seen().findings(finding.target).get(finding.follows)
 
-    def followers(self, finding: Finding) -> tuple[str, ...]:
-        """Return the gates that were not asked because of a finding."""
-        found = self.audit.seen().findings(finding.target).values()
-        return tuple(other.gate for other in found if other.follows == finding.gate)
-
-    def silent(self) -> tuple[str, ...]:
-        """Return the targets that could not be looked at, and whose tests say so."""
-        seen = self.audit.seen()
-        return tuple(name for name in self._bearers if seen.trouble(name) is not None)
-
-    def tells(self, subject: str, gate: str) -> bool:
-        """Tell whether a gate is a test that was chosen to run."""
-        return (subject, gate) in self._tested
+    @property
+    def strict(self) -> bool:
+        """Return whether advisory failures and warnings fail too."""
+        return self.chosen.options.strict
 
     @property
     def is_alone(self) -> bool:
         """Tell whether only one test of the fleet was chosen to run."""
-        return len(self._tested) == 1
+        return self._tests == 1
 
     def _look(self, target: Target, system: str, facts: Facts) -> Look:
         context = self.chosen.context
@@ -248,8 +241,7 @@ class FleetSession:
                 wanted |= {target.name for target in self.chosen.targets}
         self.audit.wanted = frozenset(wanted)
         self.audit.reads = {name: paths for name, paths in reads.items() if paths}
-        tests = (item.asked for item in session.items if isinstance(item, GateTest))
-        self._tested = frozenset((asked.subject, asked.gate) for asked in tests)
+        self._tests = sum(isinstance(item, GateTest) for item in session.items)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -263,8 +255,7 @@ class FleetSession:
             self._unseen(report, item.nodeid, error, place)
         elif isinstance(error, GateFailed):
             finding = error.finding
-            text = told.of_finding(finding, self.followers(finding))
-            report.longrepr = told.words(finding.message, text, place)
+            report.longrepr = told.words(finding.message, told.of_finding(finding), place)
         elif isinstance(item, GateTest) and report.skipped and not hasattr(report, "wasxfail"):
             told.skipped(report, place, str(error))
         return report

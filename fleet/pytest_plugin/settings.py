@@ -13,6 +13,7 @@ from fleet.cli.options import MOST_JOBS, MOST_SECONDS, Options
 from fleet.engine.context import Context, narrowed
 from fleet.engine.options import DEFAULT_JOBS, AuditOptions
 from fleet.errors import FleetError, UsageError
+from fleet.facts.request import Depth
 from fleet.inventory.model import Target
 from fleet.systems.resolve import resolve
 
@@ -62,6 +63,7 @@ def _choose(config: pytest.Config) -> Chosen:
         strict=given.flag("strict"),
         deep=given.flag("deep"),
         from_dir=given.path("from"),
+        scan=given.one_of("scan", [depth.value for depth in Depth]) or Depth.LIKELY.value,
         jobs=int(given.number("jobs", MOST_JOBS, whole=True) or DEFAULT_JOBS),
         timeout=given.number("timeout", MOST_SECONDS),
     )
@@ -128,6 +130,12 @@ class _Given:
         if not found.exists():
             raise UsageError(f"there is no {found}", hint=f"--fleet-{name} names it")
         return found
+
+    def one_of(self, name: str, choices: list[str]) -> str:
+        told = str(self._option(name) or self._ini(name) or "")
+        if told and told not in choices:
+            raise UsageError(f"--fleet-{name} takes {' or '.join(choices)}")
+        return told
 
     def number(self, name: str, most: int, *, whole: bool = False) -> float | None:
         told = self._option(name) or self._ini(name)

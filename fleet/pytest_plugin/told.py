@@ -49,9 +49,9 @@ def one_line(text: str) -> str:
     return clip(printable(text), LONGEST)
 
 
-def of_finding(told: Finding, followers: tuple[str, ...] = ()) -> str:
+def of_finding(told: Finding) -> str:
     """Tell a finding as fleet's report does: message, evidence, remedy."""
-    return _plain(list(told_finding(Group(told, (told.target,), followers), VIEW)))
+    return _plain(list(told_finding(Group(told, (told.target,)), VIEW)))
 
 
 def of_trouble(target: str, trouble: TroublePart, gates: int) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal, Self
+from typing import Self
 
 from fleet.facts.envfile import read_env_file
 from fleet.facts.environment import env_value
@@ -116,7 +116,7 @@ class CannedFacts:
         variables: Mapping[str, str | Secret] | None = None,
         commands: Mapping[str, tuple[str, bytes]] | None = None,
         manifests: Mapping[str, bytes] | None = None,
-        state: Literal["ok", "missing", "timeout", "failed", "unsupported"] = "ok",
+        state: str = "ok",
     ) -> Self:
         """A way of launching pi, what it exports and what is on its PATH.
 
@@ -125,7 +125,7 @@ class CannedFacts:
             variables: what it exports; of a :class:`Secret` only length and digest are kept.
             commands: by name, where each program lies and what is in it.
             manifests: by command, its ``package.json``.
-            state: what became of asking.
+            state: what became of asking, as :class:`fleet.facts.model.LaunchFact` knows it.
         """
         found = {}
         for command in {**(commands or {}), **(manifests or {})}:
@@ -137,8 +137,8 @@ class CannedFacts:
                 manifest=None if manifest is None else self._read(f"{path}.json", manifest),
             )
         exported = {n: _exported(value) for n, value in (variables or {}).items()}
-        self.launches[name] = LaunchFact(
-            launch=name, state=state, variables=exported, commands=found
+        self.launches[name] = LaunchFact.model_validate(
+            {"launch": name, "state": state, "variables": exported, "commands": found}
         )
         return self
 

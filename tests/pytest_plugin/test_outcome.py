@@ -1,13 +1,12 @@
 """Both exit with 0 for the same fleets: pytest by its tests, fleet by its conclusion."""
 
 import itertools
-from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
 from support.facts import target
 
-from fleet.pytest_plugin.outcome import Outcome, decides, outcome
+from fleet.pytest_plugin.outcome import Outcome, outcome
 from fleet.verifier.model import Accepted, Finding, Severity, Verdict
 from fleet.verifier.run import NOTHING, Run, TargetResult, conclude
 
@@ -25,11 +24,7 @@ def finding(verdict: Verdict, *, required: bool, gate: str = "a.b", follows: str
 def of_pytest(findings: list[Finding], *, strict: bool) -> bool:
     """Tell whether no test fails: none of a gate, and not the one of whether any was checked."""
     of = {f.gate: f for f in findings}
-    came = []
-    for f in findings:
-        cause = of.get(f.follows or "")
-        fails = cause is not None and decides(cause, strict=strict)
-        came.append(outcome(f, cause, strict=strict, cause_is_told=fails).outcome)
+    came = [outcome(f, of.get(f.follows or ""), strict=strict).outcome for f in findings]
     held = conclude(run(findings, strict=strict)).reason != NOTHING
     return held and Outcome.FAILED not in came
 
@@ -77,18 +72,18 @@ def test_both_are_a_success_or_neither(strict: bool) -> None:
     ],
 )
 def test_what_a_verdict_is_called(verdict: Verdict, required: bool, wanted: str) -> None:
-    told = outcome(finding(verdict, required=required), None, strict=False, cause_is_told=False)
+    told = outcome(finding(verdict, required=required), None, strict=False)
     assert told.outcome == wanted
     assert ("so it is" in told.reason) == (wanted in ("xfailed", "skipped"))
 
 
 def test_a_waiver_is_told_with_its_reason_and_its_last_day() -> None:
-    told = outcome(finding(Verdict.WAIVED, required=True), None, strict=False, cause_is_told=False)
+    told = outcome(finding(Verdict.WAIVED, required=True), None, strict=False)
     assert told.reason == "so it is; waived until 2027-01-01: until the next image"
 
 
-def test_what_follows_fails_where_no_other_test_tells_the_cause() -> None:
-    cause = finding(Verdict.FAIL, required=True)
-    other = replace(finding(Verdict.NOT_CHECKED, required=True, gate="a.c"), follows="a.b")
-    told = [outcome(other, cause, strict=False, cause_is_told=is_told) for is_told in (True, False)]
-    assert [one.outcome for one in told] == [Outcome.SKIPPED, Outcome.FAILED]
+def test_what_is_required_and_only_follows_fails_unless_the_cause_is_waived() -> None:
+    other = finding(Verdict.NOT_CHECKED, required=True, gate="a.c", follows="a.b")
+    causes = [finding(v, required=True) for v in (Verdict.FAIL, Verdict.WAIVED)]
+    told = [outcome(other, cause, strict=False) for cause in causes]
+    assert [one.outcome for one in told] == [Outcome.FAILED, Outcome.SKIPPED]

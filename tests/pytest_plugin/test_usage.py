@@ -33,6 +33,10 @@ from support.nested import Nested, counts
             ["ERROR: --fleet-jobs takes a whole number, more than 0 and at most 256"],
         ),
         (
+            ["--fleet-inventory=fleet.yml", "--fleet-scan=some"],
+            ["ERROR: --fleet-scan takes likely or all"],
+        ),
+        (
             ["--fleet-inventory=fleet.yml", "--fleet-set=novalue"],
             ["ERROR: a variable on the command line is NAME=VALUE"],
         ),
