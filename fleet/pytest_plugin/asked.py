@@ -44,9 +44,9 @@ def asked_of(target: Target, context: Context, *, deep: bool) -> Iterator[Asked]
 def asked_of_fleet(targets: Sequence[Target], context: Context) -> tuple[Asked, ...]:
     """Return what is asked of several targets together, and whether anything was checked.
 
-    A rule tells of whom it speaks even where nobody was seen. Two of them find families of an
-    image's containers by what those say, so that a rule that speaks of nobody yet may still speak
-    of the fleet.
+    Most rules tell of whom they speak even where nobody was seen. Others find an image's containers
+    or a compose file by what those say, so a rule that speaks of nobody yet may still speak of the
+    fleet.
     """
     members = [Member(t, resolve(context.systems(t), t), None) for t in targets]
     fleet = context.inventory.targets if context.inventory else targets
@@ -54,14 +54,8 @@ def asked_of_fleet(targets: Sequence[Target], context: Context) -> tuple[Asked, 
     found = []
     for gate in RULES:
         subjects = [subject for of, subject in told if of == gate]
-        if not subjects and _may_speak(targets):
-            subjects = [FLEET]
-        found += [Asked(subject, gate, FLEET) for subject in subjects]
+        found += [Asked(subject, gate, FLEET) for subject in subjects or [FLEET]]
     return (*found, Asked(FLEET, CHECKED, FLEET))
-
-
-def _may_speak(targets: Sequence[Target]) -> bool:
-    return len(targets) > 1 or any(t.variables.get("toolkit_ref") for t in targets)
 
 
 def node_name(subject: str) -> str:

@@ -118,7 +118,7 @@ class GateTest(pytest.Item):
             return
         finding = self._finding()
         if finding is None:
-            pytest.skip("not applicable: there are no two to compare")
+            pytest.skip("not applicable: nothing to compare")
         self.user_properties += [
             ("fleet.target", finding.target),
             ("fleet.system", finding.system),

@@ -1,7 +1,7 @@
 """What is wrong with the options is one usage error; without options nothing happens."""
 
 import pytest
-from support.nested import Nested, counts
+from support.nested import FLEETWIDE, Nested, counts
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_a_configuration_file_says_it_once(nested: Nested) -> None:
         "[pytest]\nfleet_inventory = fleet.yml\nfleet_limit = laptop\nfleet_strict = true\n"
     )
     told = nested.bare()
-    assert counts(told) == {"passed": 4, "failed": 1}
+    assert counts(told) == {"passed": 4, "failed": 1, "skipped": FLEETWIDE}
     assert nested.looks() == ["laptop"]
     only = nested.bare("test_own.py")
     assert counts(only) == {"passed": 1}, "who names a file means that file"
     over = nested.run("--fleet-limit=vault", "test_own.py")
-    assert counts(over) == {"passed": 5}
+    assert counts(over) == {"passed": 5, "skipped": FLEETWIDE}
 
 
 def test_targets_by_address(nested: Nested) -> None:
@@ -116,12 +116,12 @@ def test_saved_facts_are_judged_without_a_connection(nested: Nested) -> None:
     assert nested.fleet("facts", "all", "-i", "fleet.yml", "-o", "saved") == 0
     nested.gone("laptop")
     told = nested.run("--fleet-from=saved")
-    assert counts(told) == {"passed": 3, "failed": 1}
+    assert counts(told) == {"passed": 3, "failed": 1, "skipped": FLEETWIDE}
     assert nested.looks() == []
 
 
 def test_zero_checked_is_no_success(nested: Nested) -> None:
     nested.target("laptop", "there=not-applicable", "quiet=not-applicable")
     told = nested.run()
-    assert counts(told) == {"failed": 1, "passed": 1, "skipped": 2}
+    assert counts(told) == {"failed": 1, "passed": 1, "skipped": 2 + FLEETWIDE}
     told.stdout.fnmatch_lines(["*nothing required was checked*"])

@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from fleet.verifier.fleetwide.rules import RULES
+
+#: How many tests ask something of the fleet as a whole; of these targets it does not apply.
+FLEETWIDE = len(RULES)
 NOTES = """\
 system: notes
 about: Verdicts that stand in a file.
