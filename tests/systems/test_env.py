@@ -64,6 +64,14 @@ def test_a_locked_file_is_told_as_locked() -> None:
     assert (gate.verdict, gate.message) == (Verdict.FAIL, "encrypted, not unlocked")
 
 
+def test_a_mode_that_no_tool_could_tell_is_not_checked() -> None:
+    world = World().env_file(FILE, GOOD, public=PUBLIC)
+    world.paths[FILE] = world.paths[FILE].model_copy(update={"mode": None})
+    found = judged(world)
+    assert found["env.mode"].verdict is Verdict.NOT_CHECKED
+    assert found["env.file"].verdict is Verdict.PASS
+
+
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o660, 0o604])
 def test_a_file_that_others_can_read_fails(mode: int) -> None:
     gate = judged(World().env_file(FILE, GOOD, public=PUBLIC, mode=mode))["env.mode"]
