@@ -25,7 +25,8 @@ def test_every_interface_is_the_lan(address: str) -> None:
     assert failing(found) == {"bind"}
     assert found["bind"].message == "listens on every interface, the LAN's included"
     shown = "[::]" if ":" in address else address
-    assert found["bind"].evidence == (f"{shown}:8765, listening socket",)
+    want = f"{DOCKER0}:8765"
+    assert found["bind"].evidence == (f"listening socket: want {want}, got {shown}:8765",)
 
 
 @pytest.mark.parametrize("variables", [{"allow_lan": True}, {"bind": "0.0.0.0"}])
@@ -37,7 +38,8 @@ def test_every_interface_may_be_meant(variables: dict[str, str]) -> None:
 def test_another_address_than_the_declared_one() -> None:
     found = healthy().listening("192.0.2.7").judged()
     assert failing(found) == {"bind"}
-    assert f"declared is docker0, {DOCKER0}" in found["bind"].evidence
+    assert found["bind"].message == "listens on 192.0.2.7, declared is docker0"
+    assert found["bind"].evidence == (f"listening socket: want {DOCKER0}:8765, got 192.0.2.7:8765",)
 
 
 def test_docker0_is_looked_up() -> None:

@@ -123,23 +123,27 @@ def _docker0(look: Look) -> list[str]:
 
 def _compared(look: Look, wanted: tuple[str, ...], seen: dict[str, str]) -> Judgement:
     port = look.text("port")
-    told = [f"[{a}]:{port}, {how}" if ":" in a else f"{a}:{port}, {how}" for a, how in seen.items()]
     wide = [a for a in seen if a in _EVERYWHERE]
     meant = look.value("allow_lan") is True or bool(_EVERYWHERE & {*wanted})
+    want = "any address" if meant else _address(wanted[0], port)
+    told = [f"{how}: want {want}, got {_address(a, port)}" for a, how in seen.items()]
     if wide and not meant:
         return failed("listens on every interface, the LAN's included", *told)
     if wide:
         return passed("listens on every interface, as declared", *told)
     beside = [a for a in seen if a not in wanted]
     if beside:
-        declared = f"declared is {look.text('bind')}, {wanted[0]}"
-        return failed(f"listens on {', '.join(beside)}", *told, declared)
+        return failed(f"listens on {', '.join(beside)}, declared is {look.text('bind')}", *told)
     if all(_is_loopback(a) for a in seen):
         return _on_loopback(look, told)
     unready = _before_docker(look)
     if unready:
         return warned("may start before docker0 is there", *told, unready)
     return passed(f"listens on {', '.join(seen)} ({look.text('bind')})", *told)
+
+
+def _address(host: str, port: str) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _is_loopback(address: str) -> bool:
