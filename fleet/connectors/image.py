@@ -52,7 +52,8 @@ class ImageConnector:
             target: its address names the image; its variables may name the ``platform`` of a
                 multi-platform image (``linux/arm64``), the ``user`` a container is started as,
                 ``docker_host``, the engine that has it, and ``image_way``, the only way in which
-                it may be read there.
+                it may be read there; of a root file system ``image_env``, the environment that it
+                will be started with: ``NAME=VALUE`` in lines or a list.
             timeout: the longest the reading may take, in seconds.
             max_bytes: the most bytes its layers may unpack to.
         """
@@ -144,9 +145,17 @@ class ImageConnector:
         asked = self._text("platform") or _this_platform()
         return image.model_copy(update={"asked": asked}) if image else None
 
+    def _declared(self) -> Configuration | None:
+        """Return what the operator says that a root file system will be started with."""
+        told = self._target.variables.get("image_env")
+        lines = told.splitlines() if isinstance(told, str) else told
+        if self._target.address.scheme is not Scheme.ROOTFS or not isinstance(lines, list):
+            return None
+        return Configuration.model_validate({"config": {"Env": list(map(str, lines))}})
+
     def _facts(self, request: Request, opened: Opened) -> Facts:
         self.round_trips += 1
-        configuration = opened.configuration
+        configuration = opened.configuration or self._declared()
         environment = configuration.environment() if configuration else {}
         passwd = passwd_of(opened.tree)
         user = self._text("user") or (configuration.config.User if configuration else "")
@@ -161,7 +170,7 @@ class ImageConnector:
             kind="image",
             taken_at=datetime.now(UTC),
             nonce=request.nonce,
-            platform=_platform(account, configuration),
+            platform=_platform(account, opened.configuration),
             paths=reader.paths(request.paths),
             launches={
                 question.launch: _launched(question, configuration, account, reader)
@@ -195,7 +204,7 @@ def _launched(
     if question.launch != CONTAINER:
         return LaunchFact(launch=question.launch, state="unsupported", why=NOT_RUNNING)
     if configuration is None:
-        why = "a root file system has no configuration"
+        why = "a root file system has no configuration (image_env says what it will have)"
         return LaunchFact(launch=question.launch, state="unsupported", why=why)
     environment = {"PATH": SEARCH, "HOME": user.home} | configuration.environment()
     environment["HOME"] = environment["HOME"] or user.home

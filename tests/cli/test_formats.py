@@ -210,6 +210,21 @@ def test_a_report_for_a_program_is_alone_on_stdout(form: str) -> None:
     assert "changes" in ended.stderr
 
 
+def test_no_line_of_a_target_is_a_command_in_the_log_of_a_job(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = invoke("audit", engine=mixed()).stdout
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    first, *lines, last = invoke("audit", engine=mixed()).stdout.splitlines(keepends=True)
+    token = first.removeprefix("::stop-commands::").strip()
+    assert len(token) == 32
+    assert last == f"::{token}::\n"
+    assert "".join(lines) == told
+    assert token not in invoke("audit", engine=mixed()).stdout
+    machine = invoke("audit", "--format", "github", engine=mixed()).stdout
+    assert machine.startswith("::error ")
+
+
 def test_names_of_formats_are_completed() -> None:
     complete = ShellComplete(cli, {}, "fleet", "_FLEET_COMPLETE")
     offered = complete.get_completions(["audit", "--format"], "")

@@ -29,6 +29,7 @@ from fleet.demo.layout import (
 )
 from fleet.errors import ProbeError, Unreachable, Unsupported
 from fleet.facts.model import Facts, State
+from fleet.inventory.model import Value
 from fleet.secrets import Secret, keyed_digest
 
 
@@ -134,6 +135,27 @@ def test_a_root_folder(tmp_path: Path) -> None:
     assert facts.content(facts.paths["~/bridge.ts"]) == PASSWD.content
     assert facts.launches["container"].state == "unsupported"
     assert facts.image is None
+
+
+@pytest.mark.parametrize("told", ["PATH=/opt/bin\nA=b", ["PATH=/opt/bin", "A=b"]])
+def test_a_root_folder_with_the_environment_it_will_have(tmp_path: Path, told: Value) -> None:
+    (tmp_path / "opt/bin").mkdir(parents=True)
+    (tmp_path / "opt/bin/pi").write_bytes(b"#!/bin/sh\n")
+    (tmp_path / "opt/bin/pi").chmod(0o755)
+    launch = collect(image("rootfs", tmp_path, image_env=told)).launches["container"]
+    assert launch.state == "ok"
+    found = launch.commands["pi"].file
+    assert found is not None
+    assert found.path == "/opt/bin/pi"
+    bare = collect(image("rootfs", tmp_path)).launches["container"]
+    assert bare.why == "a root file system has no configuration (image_env says what it will have)"
+
+
+def test_an_image_has_an_environment_of_its_own(tmp_path: Path) -> None:
+    write_archive(tmp_path / "i.tar", [ONE])
+    own = collect(image("oci-archive", tmp_path / "i.tar")).launches
+    said = collect(image("oci-archive", tmp_path / "i.tar", image_env="PATH=/nowhere")).launches
+    assert own["container"].commands == said["container"].commands
 
 
 def test_layers_as_links_in_an_old_docker_archive(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from fleet.connectors.base import Connector
 from fleet.connectors.registry import connect
 from fleet.demo.stage import snapshot
 from fleet.inventory.model import Target
+from fleet.reports.formats import FORMATS
 
 GOOD = {"pass", "warn", "not-applicable"}
 
@@ -112,8 +113,7 @@ def test_a_secret_is_in_nothing_that_leaves(homes: Homes, tmp_path: Path) -> Non
             ("plan", "--verbose"),
             ("plan", "--format", "json"),
             ("provision", "--yes", "--verbose"),
-            ("audit", "--verbose"),
-            ("audit", "--format", "json"),
+            *(("audit", "--verbose", "--format", form) for form in FORMATS),
             ("facts", "all"),
             ("inventory", "show", "one"),
             ("inventory", "list"),

@@ -9,7 +9,7 @@ from fleet.facts.model import PathFact
 from fleet.facts.request import PathQuestion, Request
 from fleet.facts.tree import TreeReader
 from fleet.facts.walk import Node, Tree, Unreadable
-from fleet.inventory.model import Address, Scheme, Target
+from fleet.inventory.model import Address, Scheme, Target, Value
 
 
 @dataclass
@@ -49,7 +49,7 @@ class DictTree:
         pass
 
 
-def image(scheme: str, name: str | Path, tag: str | None = None, **variables: str) -> Target:
+def image(scheme: str, name: str | Path, tag: str | None = None, **variables: Value) -> Target:
     """Return an image target."""
     return Target("img", Address(Scheme(scheme), str(name), tag=tag), variables=variables)
 

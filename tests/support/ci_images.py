@@ -1,0 +1,81 @@
+"""Images for what ``ci/`` builds: a base without a registry, and how to build from it.
+
+The base stands in for ``node:22`` and ``python:3.12``: this machine's own Debian packages and npm,
+the node of the installed pi, and the certificates that this machine trusts.
+"""
+
+import shlex
+import shutil
+import subprocess
+import sys
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+import yaml
+from support.base_image import PACKAGES, import_image
+from support.ci import ran
+from support.places import ROOT
+from support.rig import compose_binary
+from support.tools import ToolUnavailableError, npm_bin, pi_tool
+
+RUN = uuid.uuid4().hex[:8]
+NAME = f"fleet-ci-test-{RUN}"
+AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
+MORE = ("adduser", "apt", "ca-certificates", "dpkg", "passwd", "python3", "python3-venv", "tmux")
+FOLDERS = ("/etc/apt", "/etc/skel", "/usr/share/keyrings", "/var/lib/dpkg")
+BASE = f"""FROM {NAME}:raw
+COPY node /usr/local/bin/node
+COPY npm /usr/local/lib/node_modules/npm
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && mkdir -p /etc/default \
+ /var/lib/apt/lists/partial /var/cache/apt/archives/partial /var/log/apt
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+ENV NODE_EXTRA_CA_CERTS={AUTHORITIES} PIP_CERT={AUTHORITIES} SSL_CERT_FILE={AUTHORITIES}
+ENV npm_config_cafile={AUTHORITIES}
+"""
+SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build came to."""
+
+    code: int
+    log: str
+
+
+def base_image(engine: docker.DockerClient, scratch: Path) -> str:
+    """Make the base; returns its tag."""
+    import_image(engine, f"{NAME}:raw", scratch, packages=[*PACKAGES, *MORE], folders=FOLDERS)
+    folder = scratch / "base"
+    folder.mkdir()
+    shutil.copy2(pi_tool().node.resolve(), folder / "node")
+    npm = (npm_bin() / "npm").resolve().parents[1]
+    if not (npm / "bin" / "npm-cli.js").exists():
+        raise ToolUnavailableError(f"no npm package around {npm}")
+    shutil.copytree(npm, folder / "npm", symlinks=True)
+    (folder / "Dockerfile").write_text(BASE, encoding="utf-8")
+    engine.images.build(path=str(folder), tag=f"{NAME}:base", rm=True, forcerm=True)
+    return f"{NAME}:base"
+
+
+def built(folder: Path, dockerfile: str, tag: str, **arguments: str) -> Built:
+    """Build with BuildKit, by compose: the engine of Debian 12 has no other door to it."""
+    build = {"context": str(folder), "dockerfile": dockerfile, "args": arguments}
+    project = {"services": {"it": {"image": tag, "build": build}}}
+    # Beside the folder: in it, a change would make the engine do all steps again.
+    beside = folder.with_name(f"{folder.name}-project")
+    beside.mkdir(exist_ok=True)
+    (beside / "compose.yml").write_text(yaml.safe_dump(project), encoding="utf-8")
+    words = (str(compose_binary()), "-p", NAME, "build", "--progress", "plain", "it")
+    code, out, err = ran(shlex.join(words), beside, {}, ("sh", "-c"))
+    return Built(code, out + err)
+
+
+def wheel(folder: Path) -> str:
+    """Build the project's wheel into a folder; returns its name."""
+    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True, timeout=SECONDS)
+    (made,) = folder.glob("*.whl")
+    return made.name
