@@ -24,7 +24,7 @@ from fleet.facts.text import printable
 from fleet.inventory.address import ad_hoc_target
 from fleet.inventory.model import Address, Kind, Scheme, Target
 from fleet.verifier.compose_running import full_name
-from fleet.verifier.fleetwide.composing import first_questions, further_questions
+from fleet.verifier.fleetwide.composing import first_questions, further_questions, is_path
 from fleet.verifier.fleetwide.families import relatives, repository
 from fleet.verifier.fleetwide.member import BRIDGE, Beside, Member, mounted_path
 from fleet.verifier.fleetwide.rules import judge_fleet
@@ -261,7 +261,7 @@ def _first(each: Member) -> tuple[PathQuestion, ...]:
     if container is None:
         return ()
     mounted = mounted_path(each)
-    told = (PathQuestion(mounted, Read.WHOLE),) if mounted else ()
+    told = (PathQuestion(mounted, Read.WHOLE),) if is_path(mounted) else ()
     return (*first_questions(container), *told)
 
 

@@ -22,6 +22,8 @@ from fleet.verifier.model import Verdict, failed, not_checked, passed
 
 MERGED = "it was made of {} files, and they are not merged here"
 INCLUDES = "the file includes others, which were not read"
+ENDINGS = (".yml", ".yaml")
+LONGEST = 4096  # characters of a path
 NOT_ASKED = "`fleet drift` reads it where it lies"
 
 
@@ -95,8 +97,12 @@ def compositions(members: Sequence[Member]) -> list[Composed]:
 
 
 def first_questions(container: ContainerFact) -> tuple[PathQuestion, ...]:
-    """Return what is to be read on the engine's machine: the compose file, and what fills it in."""
-    if len(container.compose_files) != 1 or not _absolute(container):
+    """Return what is to be read on the engine's machine: the compose file, and what fills it in.
+
+    A label is text of whoever made the container: only what is called like a YAML file is read as
+    a compose file.
+    """
+    if _misnamed(container):
         return ()
     told = [PathQuestion(container.compose_files[0], Read.WHOLE)]
     return (*told, *(PathQuestion(path, Read.ENV) for path in _dotenv_paths(container)))
@@ -104,17 +110,29 @@ def first_questions(container: ContainerFact) -> tuple[PathQuestion, ...]:
 
 def further_questions(container: ContainerFact, facts: Facts) -> tuple[PathQuestion, ...]:
     """Return what the compose file names beside: the files of variables of the service."""
-    if not first_questions(container):
+    if _misnamed(container):
         return ()
     file = _read(container, facts)
     service = file.services.get(container.service) if isinstance(file, Compose) else None
     paths = [_beside(container, e.path, facts) for e in service.env_files] if service else []
-    return tuple(PathQuestion(path, Read.ENV) for path in paths if path.startswith("/"))
+    return tuple(PathQuestion(path, Read.ENV) for path in paths if is_path(path))
 
 
-def _absolute(container: ContainerFact) -> bool:
+def is_path(text: str) -> bool:
+    """Tell whether a text from a label or a file is an absolute path that can be asked for."""
+    return text.startswith("/") and text.isprintable() and len(text) <= LONGEST
+
+
+def _misnamed(container: ContainerFact) -> str:
+    """Say why the file that a container's label names is not read; empty where it is."""
+    if len(container.compose_files) != 1:
+        return MERGED.format(len(container.compose_files))
     told = (*container.compose_files, container.compose_folder, *container.compose_env)
-    return all(path.startswith("/") for path in told if path)
+    if not all(is_path(path) for path in told if path):
+        return "its label names no absolute path"
+    if not container.compose_files[0].endswith(ENDINGS):
+        return "its label names no YAML file"
+    return ""
 
 
 def _folder(container: ContainerFact) -> str:
@@ -150,10 +168,9 @@ def _where_it_lies(
     member: Member, container: ContainerFact, members: Sequence[Member]
 ) -> Facts | str:
     """Return facts that may hold a container's compose file, or in words why there are none."""
-    if len(container.compose_files) > 1:
-        return MERGED.format(len(container.compose_files))
-    if not _absolute(container):
-        return "its label names no absolute path"
+    misnamed = _misnamed(container)
+    if misnamed:
+        return misnamed
     if member.beside is not None:
         return member.beside.facts or member.beside.why
     nonce = member.facts.nonce if member.facts else ""
@@ -217,9 +234,12 @@ def _held(
 ) -> Compared:
     service = file.services.get(container.service)
     if service is None:
-        broken = [str(p) for p in file.problems if p.verdict is Verdict.FAIL]
-        if broken or ("include",) in file.places:
-            return Compared(unseen=tuple(broken) or (INCLUDES,))
+        # Where, and not what: the label may name a file that is nobody's to show.
+        broken = [p.where for p in file.problems if p.verdict is Verdict.FAIL]
+        if broken:
+            return Compared(unseen=(f"it could not be read as a compose file: {broken[0]}",))
+        if ("include",) in file.places:
+            return Compared(unseen=(INCLUDES,))
         return Compared(wrong=(f"the file has no service {container.service} any more",))
     dotenv = _entries(facts, _dotenv_paths(container))
     ground = Ground(

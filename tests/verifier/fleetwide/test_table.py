@@ -10,6 +10,7 @@ from fleet.inventory.address import parse_address
 from fleet.inventory.model import Target, Value
 from fleet.systems.catalogue import load_catalogue
 from fleet.systems.resolve import resolve
+from fleet.verifier.fleetwide.composing import first_questions
 from fleet.verifier.fleetwide.families import relatives
 from fleet.verifier.fleetwide.member import Beside, Member
 from fleet.verifier.fleetwide.table import Standing, Table, What, tables
@@ -242,3 +243,41 @@ def test_a_host_tells_of_the_containers_that_compose_keeps_there() -> None:
     assert standings(table) == [(What.CONTAINER, SAME), (What.COMPOSE, DIFFERS)]
     (note,) = table.sides[1].notes
     assert note == "mempalace-palace-1: made of the image palace:3.11, the file says palace:3.12"
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        (("/etc/shadow",), "its label names no YAML file"),
+        (("compose.yml",), "its label names no absolute path"),
+        (("/srv/a\n.yml",), "its label names no absolute path"),
+        (("/" + "x" * 5000 + ".yml",), "its label names no absolute path"),
+        (("/srv/a.yml", "/srv/b.yml"), "it was made of 2 files, and they are not merged here"),
+    ],
+)
+def test_a_label_that_names_something_else_is_not_followed(
+    files: tuple[str, ...], why: str
+) -> None:
+    box = side(BOX)
+    assert box.facts
+    assert box.facts.container
+    container = box.facts.container.model_copy(update={"compose_files": files, "service": "pi"})
+    assert first_questions(container) == ()
+    box = replace(box, facts=box.facts.model_copy(update={"container": container}))
+    row = laid(box).sides[1]
+    assert (row.what, row.standing, row.notes) == (What.COMPOSE, UNSEEN, (why,))
+
+
+def test_what_a_file_holds_that_is_no_compose_file_is_not_shown() -> None:
+    box = side(BOX)
+    assert box.facts
+    assert box.facts.container
+    path = "/srv/pi/compose.yml"
+    container = box.facts.container.model_copy(update={"compose_files": (path,), "service": "pi"})
+    here = World().file(path, b"a: tok-EXAMPLE-x\na: tok-EXAMPLE-y\n")
+    read = Beside(here.facts(Target("here", parse_address("local:"))))
+    box = replace(box, facts=box.facts.model_copy(update={"container": container}), beside=read)
+    row = laid(box).sides[1]
+    assert row.standing is UNSEEN
+    assert row.notes[0].startswith("it could not be read as a compose file: compose.yml:2")
+    assert "EXAMPLE" not in str(row.notes)
