@@ -274,7 +274,7 @@ def test_what_a_file_holds_that_is_no_compose_file_is_not_shown() -> None:
     assert box.facts.container
     path = "/srv/pi/compose.yml"
     container = box.facts.container.model_copy(update={"compose_files": (path,), "service": "pi"})
-    here = World().file(path, b"a: 1\nb: \"${tok-EXAMPLE-x\"\n")
+    here = World().file(path, b'a: 1\nb: "${tok-EXAMPLE-x"\n')
     read = Beside(here.facts(Target("here", parse_address("local:"))))
     box = replace(box, facts=box.facts.model_copy(update={"container": container}), beside=read)
     row = laid(box).sides[1]
