@@ -90,8 +90,9 @@ def test_who_is_not_let_in_has_reached_it() -> None:
     assert failing(found) == {"auth"}
 
 
-def test_a_palace_that_answers_nowhere_is_told_once() -> None:
-    found = heard(silent(Trouble.REFUSED)).judged()
+@pytest.mark.parametrize("declared", ["", "target", "target controller"])
+def test_a_palace_that_answers_nowhere_is_told_once(declared: str) -> None:
+    found = heard(silent(Trouble.REFUSED)).judged(target(reach_from=declared))
     assert failing(found) == {"health"}
     assert found["reach"].follows == "serve.health"
 

@@ -51,6 +51,8 @@ def reach(look: Look) -> Judgement:
     lines = [line(f) for f in facts]
     if declared:
         here = tuple(place for place in declared if place != _ELSEWHERE)
+        if here and not reached and all(map(was_sent, facts)):
+            return follows_from("serve.health")
         return _as_declared(look, facts, reached, here)
     if not reached:
         return follows_from("serve.health")
