@@ -99,5 +99,6 @@ def test_what_is_broken_is_put_right_by_name(ready: Homes) -> None:
 
 
 def test_a_gate_that_only_a_person_can_fix_says_what_to_do() -> None:
+    # A gate that costs nothing to miss only shows something, and never fails.
     for _, gate in load_catalogue().gates():
-        assert gate.fixed_by or gate.remedy, gate.id
+        assert gate.fixed_by or gate.remedy or not gate.without, gate.id
