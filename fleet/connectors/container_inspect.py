@@ -1,5 +1,6 @@
 """What an engine tells of a container and its image, as facts; no secret value is kept."""
 
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
@@ -165,7 +166,9 @@ def container_fact(inspected: Inspected, request: Request, image_now: str = "") 
 
 
 def _listed(labels: Mapping[str, str], name: str) -> tuple[str, ...]:
-    return tuple(filter(None, labels.get(name, "").split(",")))
+    """Return the paths of a label; compose 1 told some of them from the project's folder."""
+    folder = labels.get(WORKING_DIR, "")
+    return tuple(posixpath.join(folder, p) for p in labels.get(name, "").split(",") if p)
 
 
 def told_variables(environment: Mapping[str, str], request: Request) -> dict[str, EnvValue]:

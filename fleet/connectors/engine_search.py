@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 MOST = 1_000  # containers of one engine that are looked through
+SHORTEST = 4  # characters of an id that are taken for one
 _ID = "sha256:"
 
 
@@ -23,15 +24,21 @@ class Held:
     """A container of an engine.
 
     Attributes:
+        id: its own, in full.
         image: the id of the image it was made of.
         image_name: the name it was made by; an id where it was made by that.
         state: ``running``, ``exited``, ...
     """
 
+    id: str
     name: str
     image: str
     image_name: str
     state: str
+
+    def is_called(self, name: str) -> bool:
+        """Tell whether an engine takes a name, or the head of an id, for this container."""
+        return name == self.name or (len(name) >= SHORTEST and self.id.startswith(name))
 
 
 class _Container(Document):
@@ -114,7 +121,7 @@ class EngineSearch:
         made_by = told.Image
         if made_by.startswith(_ID) or told.ImageID.removeprefix(_ID).startswith(made_by):
             made_by = _made_by(engine, told.Id) or made_by
-        return Held(name, told.ImageID, made_by, told.State)
+        return Held(told.Id, name, told.ImageID, made_by, told.State)
 
 
 def _made_by(engine: "DockerClient", container: str) -> str:

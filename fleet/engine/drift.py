@@ -58,13 +58,15 @@ def drift(
     """
     started = datetime.now(UTC)
     fleet = context.inventory.targets if context.inventory else ()
-    wanted = [t if t.systems else replace(t, systems=(BRIDGE,)) for t in relatives(targets, fleet)]
+    systems = options.systems or (BRIDGE,)
+    wanted = [t if t.systems else replace(t, systems=systems) for t in relatives(targets, fleet)]
     chosen = narrowed(wanted, context, systems=options.systems, require=options.require)
     look = _Look(context, options, observer, {t.address: t for t in fleet})
     looked = look.at(chosen)
     members = look.beside([look.member(one) for one in looked])
     today = started.date()
-    whole = [*fleet, *(m.target for m in members if m.name not in {t.name for t in fleet})]
+    declared = {t.name for t in fleet}
+    whole = [*fleet, *(m.target for m in members if m.name not in declared)]
     results = [judged(one, context, today) for one in looked]
     fleetwide = waived(judge_fleet(members, whole), context.waivers, today)
     return Run(
@@ -126,19 +128,19 @@ class _Look:
 
     def _containers(self, targets: Sequence[Target]) -> list[Target]:
         """Return the running containers of images in an engine that are no targets yet."""
-        known = {t.address.name: t for t in targets if t.address.scheme is Scheme.CONTAINER}
+        named = [t for t in targets if t.address.scheme is Scheme.CONTAINER]
         made: list[Target] = []
         for image in targets:
             if image.address.scheme is not Scheme.DOCKER_DAEMON:
                 continue
             for held in self._held(image):
-                if held.name in known:
+                known = [t for t in (*named, *made) if held.is_called(t.address.name)]
+                if known:
                     called = frozenset({held.image, repository(image.address.name)})
-                    self.called[known[held.name].name] = called
+                    self.called.update(dict.fromkeys((t.name for t in known), called))
                 elif held.state != "running":
                     self._note(image, f"container {held.name} is {held.state}")
                 elif target := self._belonging(f"container:{held.name}", image):
-                    known[held.name] = target
                     made.append(target)
         return made
 

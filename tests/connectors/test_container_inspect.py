@@ -111,3 +111,29 @@ def test_an_image_that_is_gone_keeps_its_name() -> None:
 )
 def test_an_image_is_told_as_images_are(told: Mapping[str, object], platform: str) -> None:
     assert image_fact(dict(told), "sha256:1", Request(NONCE), where="").platform == platform
+
+
+def test_the_labels_of_compose_are_kept_and_no_other() -> None:
+    labels = {
+        "com.docker.compose.project": "p",
+        "com.docker.compose.service": "s",
+        "com.docker.compose.project.working_dir": "/srv/p",
+        "com.docker.compose.project.config_files": "compose.yml,/etc/more.yml",
+        "com.docker.compose.project.environment_file": "own.env",
+        "token": SECRET,
+    }
+    config: dict[str, object] = {
+        "Env": [],
+        "Labels": labels,
+        "User": None,
+        "Cmd": None,
+        "Image": "pi",
+    }
+    fact = container_fact(
+        read_inspected(inspected(Config=config), where="box"), Request(NONCE), "sha256:2"
+    )
+    assert (fact.project, fact.service, fact.compose_folder) == ("p", "s", "/srv/p")
+    assert fact.compose_files == ("/srv/p/compose.yml", "/etc/more.yml")
+    assert fact.compose_env == ("/srv/p/own.env",)
+    assert (fact.image, fact.image_name, fact.image_now) == ("sha256:1", "pi", "sha256:2")
+    assert SECRET not in fact.model_dump_json()

@@ -79,6 +79,9 @@ def test_all_sides_agree_and_the_container_is_found_by_its_image(sides: Sides) -
     code, told = sides.drift(f"docker-daemon:{sides.image}")
     assert code == 0, told
     assert standings(told) == {"image": "same", "container": "same", "compose": "same"}
+    identity_of = str(sides.client.containers.get(f"{sides.name}-pi").id)
+    _, again = sides.drift(f"docker-daemon:{sides.image}", f"container:{identity_of[:12]}")
+    assert again["drift"][0]["total"] == 3  # named by its id, it is no other container
     (table,) = told["drift"]
     newest = sides.history.level("mailbox")
     assert (table["seen"], table["total"], table["drifted"]) == (3, 3, False)
