@@ -213,3 +213,18 @@ def test_the_documented_example_of_a_system_can_be_installed(
     (home / "notes/INDEX.md").write_text("<private> x\n", encoding="utf-8")
     told = installed.fleet(check, tmp_path, home, exits=2)
     assert "holds private text" in told
+
+
+def test_the_pytest_plugin_comes_with_its_extra(
+    wheel: Path, installed: Installed, home: Path, tmp_path: Path
+) -> None:
+    judged = "from fleet.testing import CannedFacts, judge; judge('env', CannedFacts())"
+    installed.fleet(f'python -c "{judged}"', tmp_path, home)
+    installed.fleet('python -c "import pytest"', tmp_path, home, exits=1)
+    installed.fleet(f"pip install --quiet '{wheel}[pytest]'", tmp_path, home)
+    documents.stage_images(tmp_path)
+    words = "--fleet-system=mempalace-bridge --fleet-require=feed"
+    for name, code in (("devbox", 0), ("devbox-old", 1)):
+        check = f"pytest --fleet-target=oci-archive:{name}.tar {words}"
+        told = installed.fleet(check, tmp_path, home, exits=code)
+        assert (f"FAILED fleet/oci-archive:{name}.tar::bridge.feed" in told) == bool(code)
