@@ -215,13 +215,13 @@ def test_the_documented_example_of_a_system_can_be_installed(
     assert "holds private text" in told
 
 
-def test_the_pytest_plugin_comes_with_its_extra(
+def test_the_pytest_plugin_comes_with_its_extra_and_works_with_the_oldest_pytest(
     wheel: Path, installed: Installed, home: Path, tmp_path: Path
 ) -> None:
     judged = "from fleet.testing import CannedFacts, judge; judge('env', CannedFacts())"
     installed.fleet(f'python -c "{judged}"', tmp_path, home)
     installed.fleet('python -c "import pytest"', tmp_path, home, exits=1)
-    installed.fleet(f"pip install --quiet '{wheel}[pytest]'", tmp_path, home)
+    installed.fleet(f"pip install --quiet '{wheel}[pytest]' 'pytest==8.2.*'", tmp_path, home)
     documents.stage_images(tmp_path)
     words = "--fleet-system=mempalace-bridge --fleet-require=feed"
     for name, code in (("devbox", 0), ("devbox-old", 1)):

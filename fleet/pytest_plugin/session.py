@@ -280,7 +280,7 @@ class FleetSession:
         if report.skipped and isinstance(failed, dict) and UNASKED in dict(report.user_properties):
             failed[report.nodeid] = True
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: "pytest.TerminalReporter") -> None:
         """Tell how many targets were asked, and how many answered."""
         held = self.audit.held
         run = held.run if held else reported(self._folder) if self._folder else None

@@ -1,5 +1,6 @@
 """How a gate's test is told: the words of fleet's own report, and no traceback."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,12 @@ def one_line(text: str) -> str:
 
 
 def of_finding(told: Finding) -> str:
-    """Tell a finding as fleet's report does: message, evidence, remedy."""
+    """Tell a finding as fleet's report does: message, evidence, remedy.
+
+    What only follows from another gate needs no remedy of its own: that gate's is the one.
+    """
+    if told.follows is not None:
+        told = replace(told, since=None, remedy=None)
     return _plain(list(told_finding(Group(told, (told.target,)), VIEW)))
 
 

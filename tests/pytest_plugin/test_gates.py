@@ -80,6 +80,17 @@ def test_what_is_required_and_follows_fails_and_says_from_what(nested: Nested) -
     told = nested.run()
     assert counts(told) == {"failed": 2, "passed": 2, "skipped": FLEETWIDE}
     told.stdout.fnmatch_lines(["laptop   notes.quiet   NOT CHECKED   follows from notes.there"])
+    told.stdout.no_fnmatch_line("  be quiet")
+
+
+def test_what_a_target_says_cannot_steer_a_terminal_or_break_junit(nested: Nested) -> None:
+    nested.target("laptop", "quiet=fail", "more=\x1b[2J\u202e]]>&\x00")
+    told = nested.run("-k", "quiet", "--junitxml=out.xml")
+    told.stdout.fnmatch_lines(["  the file says quiet=fail \\x1b[[]2J\\u202e]]>&\\x00"])
+    assert not {"\x1b", "\u202e", "\x00"} & set(told.stdout.str())
+    failure = ET.parse(nested.folder / "out.xml").getroot().find(".//failure")  # noqa: S314 - made by this test
+    assert failure is not None
+    assert "\\x1b[2J" in str(failure.text)
 
 
 def test_an_unreachable_target_is_one_error(nested: Nested) -> None:

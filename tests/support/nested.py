@@ -34,7 +34,8 @@ def _told(look, gate):
     content = look.content(look.artifact("notes")) or b""
     said = dict(line.split("=") for line in content.decode().splitlines())
     verdict = Verdict(said.get(gate, "pass"))
-    return Judgement(verdict, f"{gate} is {verdict}", (f"the file says {gate}={verdict}",))
+    more = f"{verdict} {said.get('more', '')}".strip()
+    return Judgement(verdict, f"{gate} is {verdict}", (f"the file says {gate}={more}",))
 
 
 def there(look):
