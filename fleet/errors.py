@@ -98,9 +98,9 @@ class Unreachable(TargetError, ConnectionError):
     """No connection.
 
     Attributes:
-        stage: one of ``resolve``, ``connect``, ``timeout``, ``host-key``, ``authentication``,
-            ``become``, ``engine``, ``missing`` (no such container, image or file), ``stopped``
-            (the container is there and does not run).
+        stage: one of ``resolve``, ``connect``, ``tls``, ``timeout``, ``host-key``,
+            ``authentication``, ``become``, ``engine``, ``missing`` (no such container, image or
+            file), ``stopped`` (the container is there and does not run).
     """
 
     def __init__(self, what: str, *, stage: str, where: str = "", hint: str = "") -> None:

@@ -49,7 +49,11 @@ def addressed(
         InventoryError: the inventory is wrong, or an address is none.
     """
     variables = engine.variables(options.variables)
+    if options.platform:
+        variables["platform"] = options.platform
     targets = engine.addressed(dict.fromkeys(addresses), variables)
+    if options.platform and not any(target.kind == "image" for target in targets):
+        raise UsageError("--platform chooses among an image's, and none of these is an image")
     context = engine.context(options.inventory, variables)
     known_names(context, options)
     if not options.systems:

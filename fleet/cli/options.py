@@ -1,6 +1,7 @@
 """The options that commands share, and the one value that a command gets them in."""
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -19,6 +20,7 @@ from fleet.facts.request import Depth
 PLAIN_FORMATS = ("terminal", "json")  # of what is no run of gates
 MOST_JOBS = 256
 MOST_SECONDS = 86_400
+_PLATFORM = re.compile(r"[a-z0-9]+(/[a-z0-9_]+){1,2}")
 
 Command: TypeAlias = Callable[..., int]
 
@@ -43,6 +45,7 @@ class Options:
     from_dir: Path | None = None
     deep: bool = False
     scan: str = Depth.LIKELY
+    platform: str = ""
     jobs: int = DEFAULT_JOBS
     timeout: float | None = None
     adopt: bool = False
@@ -119,6 +122,12 @@ def _seconds(_ctx: click.Context, _param: click.Parameter, value: float | None) 
     return value
 
 
+def _platform(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    if value and not _PLATFORM.fullmatch(value):
+        raise click.BadParameter("it takes a system and a machine, such as linux/arm64")
+    return value
+
+
 OPTIONS: Mapping[str, Callable[[Command], Command]] = {
     "inventory": click.option(
         "-i",
@@ -185,6 +194,13 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         show_default=True,
         help="Which files of an image's layers are searched for secrets: those that may be"
         " expected to hold some, or all up to 1 MiB each.",
+    ),
+    "platform": click.option(
+        "--platform",
+        metavar="OS/MACHINE",
+        default="",
+        callback=_platform,
+        help="Which of a multi-platform image to look at: linux/arm64. [default: this machine's]",
     ),
     "jobs": click.option(
         "-j",

@@ -1,10 +1,10 @@
-"""Images, read without starting them: from an engine, a layout, an archive or a root folder."""
+"""Images, read without starting them: from an engine, a registry, an archive or a folder."""
 
 import os
 import platform as machine
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from fleet.connectors.image_way import Opened, image_fact
 from fleet.connectors.oci.choose import Image, Wish, from_docker_archive, from_layout
 from fleet.connectors.oci.documents import Configuration
 from fleet.connectors.oci.layers import LayeredTree
+from fleet.connectors.oci.newest import NewestFirst
 from fleet.connectors.oci.store import FolderStore, archive, unopened
 from fleet.connectors.oci.streams import Budget
 from fleet.connectors.scan.scan import LayerScan
@@ -26,8 +27,9 @@ from fleet.facts.account import Account, home_of, owners_of, passwd_of, usual_ho
 from fleet.facts.environment import env_value
 from fleet.facts.installed import files_read, with_versions
 from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
-from fleet.facts.request import CONTAINER, LaunchQuestion, Request
+from fleet.facts.request import CONTAINER, Depth, LaunchQuestion, Request
 from fleet.facts.tree import SEARCH, TreeReader
+from fleet.inventory.image_reference import image_reference
 from fleet.inventory.model import Scheme, Target
 from fleet.secrets import Secret
 
@@ -53,7 +55,8 @@ class ImageConnector:
                 multi-platform image (``linux/arm64``), the ``user`` a container is started as,
                 ``docker_host``, the engine that has it, and ``image_way``, the only way in which
                 it may be read there; of a root file system ``image_env``, the environment that it
-                will be started with: ``NAME=VALUE`` in lines or a list.
+                will be started with: ``NAME=VALUE`` in lines or a list; and how its registry is
+                talked to (``registry_insecure``, ``registry_ca``).
             timeout: the longest the reading may take, in seconds.
             max_bytes: the most bytes its layers may unpack to.
         """
@@ -133,8 +136,18 @@ class ImageConnector:
             case Scheme.DOCKER_ARCHIVE:
                 with archive(path, budget) as store:
                     yield _layered(from_docker_archive(store, wish), request, budget)
+            case Scheme.DOCKER:
+                with self._in_registry(wish, budget) as image:
+                    yield _remote(image, request, budget)
             case _:
                 raise self._unsupported("not an image's address")
+
+    def _in_registry(self, wish: Wish, budget: Budget) -> AbstractContextManager[Image]:
+        from fleet.connectors.oci import remote  # noqa: PLC0415 - lazy: httpx
+
+        reference = image_reference(self._target.address.name)
+        trust = remote.trust_of(self._target.variables)
+        return remote.image_in_registry(reference, wish, trust, budget)
 
     def _text(self, name: str) -> str:
         value = self._target.variables.get(name)
@@ -176,18 +189,38 @@ class ImageConnector:
                 question.launch: _launched(question, configuration, account, reader)
                 for question in request.launches
             },
-            image=self._asked(opened.image),
+            image=self._asked(opened.told()),
             contents=reader.contents,
             unseen=_unseen(request, opened),
         )
 
 
 def _layered(image: Image, request: Request, budget: Budget) -> Opened:
-    scan = LayerScan(request.scan, request.nonce, budget.deadline) if request.scan else None
+    scan = _scan(request, budget)
     tree = LayeredTree(image.layers, budget, _likely_names(request), scan)
+    return Opened(tree, image.configuration, _fact(image, scan), tree.flaws)
+
+
+def _remote(image: Image, request: Request, budget: Budget) -> Opened:
+    if request.scan and request.scan.depth is Depth.ALL:
+        return _layered(image, request, budget)
+    scan = _scan(request, budget)
+    tree = NewestFirst(image.layers, budget, _likely_names(request), scan)
+
+    def later() -> ImageFact:
+        tree.tell_watch()
+        return _fact(image, scan)
+
+    return Opened(tree, image.configuration, flaws=tree.flaws, later=later)
+
+
+def _scan(request: Request, budget: Budget) -> LayerScan | None:
+    return LayerScan(request.scan, request.nonce, budget.deadline) if request.scan else None
+
+
+def _fact(image: Image, scan: LayerScan | None) -> ImageFact:
     told = image_fact(image.id, image.configuration, image.raw, scan)
-    fact = told.model_copy(update={"among": image.among})
-    return Opened(tree, image.configuration, fact, tree.flaws)
+    return told.model_copy(update={"among": image.among})
 
 
 def _likely_names(request: Request) -> frozenset[str]:

@@ -82,6 +82,8 @@ def _start(api: "APIClient", at: Endpoint, identity: str, target: Target) -> Non
 def _why_not(target: Target) -> str:
     if target.address.scheme is Scheme.ROOTFS:
         return "a root folder is no image that an engine could start"
+    if target.address.scheme is Scheme.DOCKER:
+        return "an image in a registry is not started; pull it and name it as docker-daemon:NAME"
     return (
         "an archive or a layout is not started; load it into an engine and name it as"
         " docker-daemon:NAME"

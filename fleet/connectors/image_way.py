@@ -36,6 +36,7 @@ class Opened:
     Attributes:
         flaws: parts of it that mean nothing, one line each.
         prepare: hears all questions and what ``~`` stands for, before the first is asked.
+        later: tells what ``image`` would, where only the questions decide how much is read.
     """
 
     tree: Tree
@@ -43,6 +44,11 @@ class Opened:
     image: ImageFact | None = None
     flaws: list[str] = field(default_factory=list)
     prepare: Callable[[Sequence[PathQuestion], str], None] = _as_it_is
+    later: Callable[[], ImageFact] | None = None
+
+    def told(self) -> ImageFact | None:
+        """Return what is known of the image, now that all questions were asked."""
+        return self.later() if self.later else self.image
 
 
 def image_fact(

@@ -19,6 +19,7 @@ CONNECTORS = {
     Scheme.OCI: "fleet.connectors.image:ImageConnector",
     Scheme.OCI_ARCHIVE: "fleet.connectors.image:ImageConnector",
     Scheme.DOCKER_ARCHIVE: "fleet.connectors.image:ImageConnector",
+    Scheme.DOCKER: "fleet.connectors.image:ImageConnector",
 }
 
 # Set by tests only. Threads of a pool share it, so it is no context variable.

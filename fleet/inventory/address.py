@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from fleet.errors import InventoryError, Place
 from fleet.facts.request import CONTAINER
+from fleet.inventory.image_reference import image_reference, may_be_shown
 from fleet.inventory.model import Address, Kind, Scheme, Target, Variables
 from fleet.inventory.problems import nearest, wrapped
 
@@ -25,6 +26,7 @@ FORMS = {
     Scheme.OCI: "oci:DIR[:TAG]",
     Scheme.OCI_ARCHIVE: "oci-archive:FILE[:TAG]",
     Scheme.DOCKER_ARCHIVE: "docker-archive:FILE[:REF]",
+    Scheme.DOCKER: "docker://REGISTRY/NAME[:TAG]",
 }
 DEFAULT_LAUNCH = "sh -lc"
 """How pi is launched on a host that does not say: every POSIX host has it, and it reads
@@ -42,8 +44,10 @@ _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]*")
 _PORT = re.compile(r"[0-9]{1,5}")
 _PORT_OR_IPV6 = re.compile(r"[0-9]{1,5}|[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.+)?")
 _SCHEME = re.compile(r"([a-z][a-z0-9+-]*):(.*)", re.DOTALL)
+_REGISTRY = f"{Scheme.DOCKER}://"
+_IN_REGISTRY = "docker://registry.example.net/pi-devbox:latest"
 _ELSEWHERE = {
-    "docker": "an image in a registry is read after `docker pull`, as docker-daemon:REF",
+    "docker": f"an image in a registry is {FORMS[Scheme.DOCKER]}",
     "http": "that is a URL, not a target",
     "https": "that is a URL, not a target",
 }
@@ -64,8 +68,10 @@ def parse_address(text: str, *, place: Place | None = None, base: Path | None = 
         _refuse(f"control characters in the address {text!r}", place)
     if text.startswith("ssh://"):
         return _ssh_url(text, place)
+    if text.startswith(_REGISTRY):
+        return _in_registry(text.removeprefix(_REGISTRY), place)
     match = _SCHEME.fullmatch(text)
-    if match and match[1] in set(Scheme) - {Scheme.SSH}:
+    if match and match[1] in set(Scheme) - {Scheme.SSH, Scheme.DOCKER}:
         return _with_scheme(Scheme(match[1]), match[2], place, base)
     if match and not _PORT_OR_IPV6.fullmatch(match[2]):
         _refuse_scheme(text, match[1], place)
@@ -80,7 +86,7 @@ def image_address(text: str, *, place: Place | None = None, base: Path | None = 
     """
     scheme, colon, _ = text.partition(":")
     images = [s for s in Scheme if s.kind is Kind.IMAGE]
-    if (colon and scheme in set(Scheme)) or "://" in text:
+    if (colon and scheme in set(Scheme) - {Scheme.DOCKER}) or "://" in text:
         address = parse_address(text, place=place, base=base)
     else:
         address = _with_scheme(Scheme.DOCKER_DAEMON, text, place, base)
@@ -211,6 +217,16 @@ def _with_scheme(scheme: Scheme, rest: str, place: Place | None, base: Path | No
     else:
         name = rooted(name, base)
     return Address(scheme, name, tag=tag or None)
+
+
+def _in_registry(reference: str, place: Place | None) -> Address:
+    try:
+        image_reference(reference)
+    except ValueError as error:
+        shown = f"`{_REGISTRY}{reference}`" if may_be_shown(reference) else "this"
+        hint = f"write {FORMS[Scheme.DOCKER]}, such as {_IN_REGISTRY}"
+        _refuse(f"{shown} is no image in a registry: {error}", place, wrapped(hint))
+    return Address(Scheme.DOCKER, reference)
 
 
 def rooted(path: str, base: Path | None) -> str:

@@ -28,6 +28,7 @@ class Scheme(StrEnum):
     OCI = "oci"  # oci:DIR[:TAG]
     OCI_ARCHIVE = "oci-archive"  # oci-archive:FILE[:TAG]
     DOCKER_ARCHIVE = "docker-archive"  # docker-archive:FILE[:REF]
+    DOCKER = "docker"  # docker://REGISTRY/NAME[:TAG][@DIGEST], an image in a registry
 
     @property
     def kind(self) -> Kind:
@@ -57,7 +58,8 @@ class Address:
             host = f"[{self.name.replace('%', '%25')}]" if ":" in self.name else self.name
             user = f"{self.user}@" if self.user else ""
             return f"ssh://{user}{host}" + (f":{self.port}" if self.port else "")
-        return f"{self.scheme}:{self.name}" + (f":{self.tag}" if self.tag else "")
+        slashes = "//" if self.scheme is Scheme.DOCKER else ""
+        return f"{self.scheme}:{slashes}{self.name}" + (f":{self.tag}" if self.tag else "")
 
 
 @dataclass(frozen=True, slots=True)

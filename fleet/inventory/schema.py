@@ -201,7 +201,8 @@ class ImagePart(_Said):
 
     image: str = Field(
         description="docker-daemon:REF, oci:DIR[:TAG], oci-archive:FILE[:TAG], "
-        "docker-archive:FILE[:REF] or rootfs:DIR; without a scheme a REF in the Docker engine"
+        "docker-archive:FILE[:REF], docker://REGISTRY/NAME[:TAG] or rootfs:DIR; without a scheme "
+        "a REF in the Docker engine"
     )
     shell: Shells = Field(
         (), description="how pi is launched there; `container`, its entry point, when not said"

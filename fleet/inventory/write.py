@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from fleet.inventory.address import default_launches
@@ -31,7 +32,7 @@ def suggested_name(address: Address) -> str:
     """Return a name for a target that has none but its address."""
     if address.scheme is Scheme.LOCAL:
         return _fit(Path(address.name).name) if address.name else "here"
-    if address.scheme is Scheme.DOCKER_DAEMON:
+    if address.scheme in (Scheme.DOCKER_DAEMON, Scheme.DOCKER):
         return _fit(address.name.rpartition("/")[2])
     return _fit(Path(address.name).name if address.scheme in _FILES else address.name)
 
@@ -81,9 +82,8 @@ def _address(target: Target) -> Iterator[str]:
         yield f"container: {_text(address.name)}"
     else:
         file = address.scheme in _FILES
-        where = str(Path(address.name).absolute()) if file else address.name
-        tag = f":{address.tag}" if address.tag else ""
-        yield f"image: {_text(f'{address.scheme}:{where}{tag}')}"
+        absolute = replace(address, name=str(Path(address.name).absolute()))
+        yield f"image: {_text(str(absolute if file else address))}"
     if target.become is not None:
         yield f"become: {_text(target.become.user)}"
     if target.identity:

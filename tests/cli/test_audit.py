@@ -140,12 +140,23 @@ def test_check_needs_no_inventory(here: Path) -> None:
     assert engine.asked[1][3] == "check"
 
 
+def test_check_takes_a_platform_for_images(here: Path) -> None:
+    (here / "fleet.yml").unlink()
+    engine = FakeEngine()
+    image = ("check", "oci:layout", "--system", "env", "--platform", "linux/arm64/v8")
+    assert invoke(*image, "-e", "platform=linux/amd64", engine=engine).exit_code == 0
+    assert engine.asked[0] == ("context", None, {"platform": "linux/arm64/v8"})
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         ((), "missing argument"),
+        (("local:", "--system", "env", "--platform", "linux/arm64"), "none of these is an image"),
+        (("oci:x", "--system", "env", "--platform", "arm64"), "such as linux/arm64"),
+        (("docker://pi", "--system", "env"), "it names no registry"),
         (("local:",), "--system"),
-        (("docker:x", "--system", "env"), "docker-daemon:"),
+        (("docker:x", "--system", "env"), "docker://registry/name"),
     ],
 )
 def test_check_says_what_it_takes(words: tuple[str, ...], told: str) -> None:

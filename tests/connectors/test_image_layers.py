@@ -1,54 +1,20 @@
 """Layers on top of each other: rule by rule, and against a naive model."""
 
 import posixpath
-from collections.abc import Iterable
-from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.layers import listed, tree_of
 
-from fleet.connectors.deadline import Deadline
-from fleet.connectors.oci.layers import Layer, LayeredTree
-from fleet.connectors.oci.streams import Blob, Budget, open_regular
-from fleet.demo.layout import Compression, Member, layer, packed
+from fleet.connectors.oci.layers import LayeredTree
+from fleet.connectors.oci.newest import NewestFirst
+from fleet.demo.layout import Compression, Member
 from fleet.facts.walk import Unreadable, resolve
 
 M = Member
-
-
-def tree_of(
-    folder: Path,
-    *layers: Iterable[Member] | bytes,
-    compression: Compression = "plain",
-    names: Iterable[str] = (),
-    max_bytes: int = 64 * 1024 * 1024,
-) -> LayeredTree:
-    """Write layers and read them."""
-    found = []
-    for number, members in enumerate(layers):
-        content = members if isinstance(members, bytes) else layer(members)
-        path = folder / f"{number}.tar"
-        path.write_bytes(packed(content, compression))
-        size = path.stat().st_size
-        found.append(Layer(Blob(partial(open_regular, path), f"layer {number}", size)))
-    return LayeredTree(found, Budget(max_bytes, Deadline(60), "oci:x"), frozenset(names))
-
-
-def listed(tree: LayeredTree, path: str = "/") -> dict[str, bytes | str | None]:
-    """Return all that is below a folder, as a naive model would hold it."""
-    found: dict[str, bytes | str | None] = {}
-    for name in tree.listdir(path):
-        inner = posixpath.join(path, name)
-        node = tree.lstat(inner)
-        assert node is not None
-        if node.kind == "directory":
-            found[inner] = None
-            found |= listed(tree, inner)
-        else:
-            found[inner] = node.target if node.kind == "link" else tree.read(inner, 1 << 20)
-    return found
 
 
 RULES = {
@@ -138,11 +104,13 @@ RULES = {
 }
 
 
+@pytest.mark.parametrize("kind", [LayeredTree, NewestFirst])
 @pytest.mark.parametrize("compression", ["plain", "gzip", "zstd"])
 @pytest.mark.parametrize("rule", RULES)
-def test_rule(rule: str, compression: Compression, tmp_path: Path) -> None:
+def test_rule(rule: str, compression: Compression, kind: type[LayeredTree], tmp_path: Path) -> None:
     lower, upper, wanted = RULES[rule]
-    assert listed(tree_of(tmp_path, lower, upper, compression=compression)) == wanted
+    tree = tree_of(tmp_path, lower, upper, compression=compression, kind=kind)
+    assert listed(tree) == wanted
 
 
 def test_marks_in_the_lowest_layer_do_not_survive(tmp_path: Path) -> None:
@@ -227,6 +195,9 @@ STEPS = st.one_of(
 Model = dict[str, bytes | str | None]
 
 
+EVERY = ["/" + "/".join(parts) for n in (1, 2, 3) for parts in product("abc", repeat=n)]
+
+
 def below(model: Model, path: str) -> list[str]:
     return [name for name in model if name.startswith(path + "/")]
 
@@ -287,7 +258,11 @@ def test_any_layers_equal_a_naive_model(
                 value = {"file": last.content, "folder": None, "link": last.target}[kind]
                 put(model, f"/{name}", value)
         written.append(members)
-    assert listed(tree_of(tmp_path_factory.mktemp("layers"), *written)) == model
+    folder = tmp_path_factory.mktemp("layers")
+    assert listed(tree_of(folder, *written)) == model
+    newest = tree_of(folder, *written, kind=NewestFirst)
+    assert not [name for name in EVERY if name not in model and newest.lstat(name)]
+    assert listed(newest) == model
 
 
 def put_parents(model: Model, path: str) -> None:

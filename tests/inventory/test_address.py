@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from fleet.errors import InventoryError
 from fleet.inventory.address import ad_hoc_target, image_address, parse_address, ssh_address
+from fleet.inventory.image_reference import ImageReference, image_reference
 from fleet.inventory.model import Address, Kind, Scheme
 
+DIGEST = f"sha256:{'0a' * 32}"
 CASE = Path(__file__).parents[1] / "cases" / "G05"
 EXPECTED = {
     text: tuple(parts)
@@ -78,6 +80,16 @@ def test_other_spellings_of_a_host(text: str, expected: tuple[str | None, str, i
         ("oci-archive:a b.tar", Scheme.OCI_ARCHIVE, "a b.tar", None),
         ("oci-archive:a.tar:latest", Scheme.OCI_ARCHIVE, "a.tar", "latest"),
         ("docker-archive:a.tar:pi:1", Scheme.DOCKER_ARCHIVE, "a.tar", "pi:1"),
+        ("docker://r.example.net/pi", Scheme.DOCKER, "r.example.net/pi", None),
+        (
+            "docker://r.example.net:5000/a/b_c:1.0",
+            Scheme.DOCKER,
+            "r.example.net:5000/a/b_c:1.0",
+            None,
+        ),
+        ("docker://localhost/pi:latest", Scheme.DOCKER, "localhost/pi:latest", None),
+        ("docker://[::1]:5000/pi", Scheme.DOCKER, "[::1]:5000/pi", None),
+        (f"docker://r.example.net/pi@{DIGEST}", Scheme.DOCKER, f"r.example.net/pi@{DIGEST}", None),
     ],
 )
 def test_schemes(text: str, scheme: Scheme, name: str | None, tag: str | None) -> None:
@@ -137,7 +149,23 @@ def test_home_and_relative_paths(monkeypatch: pytest.MonkeyPatch) -> None:
         ("oci:x:a b", "no tag"),
         ("container:a/b", "no container's name"),
         ("docker-daemon:a b", "no image reference"),
-        ("docker://pi:latest", "docker pull"),
+        ("docker://pi:latest", "names no registry"),
+        ("docker://team/pi", "names no registry"),
+        ("docker:pi:latest", "docker://REGISTRY/NAME[:TAG]"),
+        ("docker://", "names no registry"),
+        ("docker://r.example.net", "names no registry"),
+        ("docker://r.example.net/", "repository is no name"),
+        ("docker://r.example.net/a//b", "repository is no name"),
+        ("docker://r.example.net/../x", "repository is no name"),
+        ("docker://r.example.net/Pi", "capital letters"),
+        ("docker://r.example.net/pi:", "its tag is none"),
+        ("docker://r.example.net/pi:a b", "its tag is none"),
+        ("docker://r.example.net/pi?x=1", "repository is no name"),
+        ("docker://r.example.net:x/pi", "no host name"),
+        ("docker://-r.example.net/pi", "no host name"),
+        ("docker://r.example.net/pi@sha256:ab", "64 lower-case"),
+        ("docker://me:tok-EXAMPLE-1@r.example.net/pi", "docker login"),
+        ("docker://me:tok-EXAMPLE-1/2@r.example.net/pi", "docker login"),
         ("dockerdaemon:pi:latest", "did you mean docker-daemon:REF"),
         ("oci-archiv:x.tar", "did you mean oci-archive:FILE"),
         ("https://palace.example.net/mcp", "a URL"),
@@ -151,7 +179,23 @@ def test_wrong_addresses_are_told(text: str, says: str) -> None:
     assert "\n" not in caught.value.what
 
 
+def test_a_host_named_docker_is_a_host() -> None:
+    assert parse_address("docker:2222") == Address(Scheme.SSH, "docker", port=2222)
+
+
+def test_a_reference_in_a_registry() -> None:
+    assert image_reference("r.example.net:5000/team/pi") == ImageReference(
+        "r.example.net:5000", "team/pi", "latest"
+    )
+    both = image_reference(f"localhost/pi:1@{DIGEST}")
+    assert both == ImageReference("localhost", "pi", "1", DIGEST)
+    assert (both.version, str(both)) == (DIGEST, f"localhost/pi:1@{DIGEST}")
+    assert image_reference(f"localhost/pi@{DIGEST}").tag == ""
+
+
 def test_an_image_needs_no_scheme() -> None:
+    assert image_address("docker:latest") == Address(Scheme.DOCKER_DAEMON, "docker:latest")
+    assert image_address("docker://r.example.net/pi").scheme is Scheme.DOCKER
     assert image_address("pi:latest") == Address(Scheme.DOCKER_DAEMON, "pi:latest")
     assert image_address("localhost:5000/pi").name == "localhost:5000/pi"
     assert image_address("rootfs:/r").scheme.kind is Kind.IMAGE

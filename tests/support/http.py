@@ -9,9 +9,12 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from support.loopback import LOOPBACK, ThreadedServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Json = dict[str, object]
 
@@ -34,13 +37,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What to answer; `hold` seconds are waited first, or until the server stops."""
+    """What to answer; `hold` seconds are waited first, or until the server stops.
+
+    `withheld` bytes are promised beside the body, and never come.
+    """
 
     status: int = 200
     body: bytes = b""
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     hold: float = 0.0
+    withheld: int = 0
 
     @classmethod
     def of(cls, value: object, **more: str) -> Self:
@@ -51,7 +58,13 @@ class Reply:
 class LoopbackServer(ThreadedServer):
     """Serve `answer` on a free port while the `with` block runs."""
 
-    def __init__(self, answer: Callable[[Request], Reply], *, address: str = LOOPBACK) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Request], Reply],
+        *,
+        address: str = LOOPBACK,
+        tls: tuple[Path, Path] | None = None,
+    ) -> None:
         self.requests: list[Request] = []
         outer = self
 
@@ -71,15 +84,17 @@ class LoopbackServer(ThreadedServer):
                     return
                 self.send_response(reply.status)
                 self.send_header("content-type", reply.content_type)
-                self.send_header("content-length", str(len(reply.body)))
+                promised = len(reply.body) + reply.withheld
+                self.send_header("content-length", str(promised))
                 for name, value in reply.headers.items():
                     self.send_header(name.replace("_", "-"), value)
                 self.end_headers()
                 self.wfile.write(reply.body)
+                self.close_connection = self.close_connection or reply.withheld > 0
 
-            do_GET = do_POST = do_DELETE = _serve  # noqa: N815 - http.server's names
+            do_GET = do_POST = do_DELETE = do_CONNECT = _serve  # noqa: N815 - http.server's names
 
-        super().__init__(Handler, address=address)
+        super().__init__(Handler, address=address, tls=tls)
 
     @property
     def url(self) -> str:

@@ -15,6 +15,7 @@ ADDRESS is one of
   rootfs:DIR               an unpacked root file system
   container:NAME           a running container
   docker-daemon:REF        an image in the engine
+  docker://REGISTRY/NAME[:TAG]  an image in a registry, which is named in full
   oci:DIR[:TAG]  oci-archive:FILE[:TAG]  docker-archive:FILE[:REF]
 
 \b
@@ -23,7 +24,17 @@ fleet check docker-daemon:pi-devbox:latest --system mempalace-bridge --require f
 
 @click.command(help=HELP)
 @click.argument("addresses", metavar="ADDRESS...", nargs=-1, required=True)
-@takes(*INVENTORY, "systems", "require", "strict", "deep", "scan", *WORK, *RUN_REPORT)
+@takes(
+    *INVENTORY,
+    "systems",
+    "require",
+    "platform",
+    "strict",
+    "deep",
+    "scan",
+    *WORK,
+    *RUN_REPORT,
+)
 @click.pass_obj
 def check(engine: Engine, addresses: tuple[str, ...], options: Options) -> int:
     """Look at targets that need no inventory, and judge them."""

@@ -1,7 +1,7 @@
 """Which of a layout's or an archive's images is meant, and its layers in order."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -83,11 +83,54 @@ def from_layout(store: Store, wish: Wish) -> Image:
     index = parsed(
         Manifest, content(store, "index.json", "index.json"), name="index.json", where=store.where
     )
-    named = _tagged(index.manifests or [], wish.tag, store.where)
+    return from_descriptors(store, _tagged(index.manifests or [], wish.tag, store.where), wish)
+
+
+def from_descriptors(store: Store, descriptors: Sequence[Descriptor], wish: Wish) -> Image:
+    """Find an image among those that an index names.
+
+    Raises:
+        Unreachable: none is for the platform; tells those that are there.
+        ProbeError: a document is missing, forged or not understood.
+        Unsupported: what is there is of a kind that cannot be read.
+    """
     found = _Images(store)
-    for descriptor in named:
+    for descriptor in descriptors:
         found.add(descriptor, 0)
     return found.best(wish)
+
+
+def worth_reading(
+    descriptors: Sequence[Descriptor], wish: Wish, where: str
+) -> Sequence[Descriptor]:
+    """Return which of an index's manifests may be the one; those that tell a platform decide.
+
+    Raises:
+        Unreachable: none can be; tells the platforms that are there.
+    """
+    images = images_of(descriptors)
+    if len(images) == 1 and not wish.platform:
+        return images
+    asked = architecture(wish.platform or wish.machine)
+    told = [(each, each.platform) for each in images if each.platform and each.platform.os]
+    fit = [each for each, platform in told if platform.runs(asked)]
+    silent = [each for each in images if not (each.platform and each.platform.os)]
+    if not images:
+        raise Unreachable("there is no image in it", stage="missing", where=where)
+    if not fit and not silent:
+        raise _not_for(str(asked), [str(platform) for _, platform in told], where)
+    return fit[:1] or silent
+
+
+def images_of(descriptors: Sequence[Descriptor]) -> list[Descriptor]:
+    """Return those of an index's manifests that are no attestations of others."""
+    return [each for each in descriptors if not _is_attestation(each)]
+
+
+def platforms(declared: Iterable[Architecture | None]) -> tuple[str, ...]:
+    """Return what there is to choose from, as an index tells it; a little of a long list."""
+    told = [str(platform) for platform in declared if platform and platform.os]
+    return tuple(one_line(text, 40) for text in dict.fromkeys(told[:_SHOWN]))
 
 
 def from_docker_archive(store: Store, wish: Wish) -> Image:
@@ -151,14 +194,11 @@ class _Images:
         for declared, manifest in self._found:
             platform = declared if declared and declared.os else self._platform(manifest)
             if platform.runs(asked):
-                return self._image(manifest)._replace(among=self._platforms())
+                return self._image(manifest)._replace(
+                    among=platforms(declared for declared, _ in self._found)
+                )
             there.append(str(platform))
         raise _not_for(str(asked), there, self._store.where)
-
-    def _platforms(self) -> tuple[str, ...]:
-        """Return what there is to choose from, as the index tells it; a little of a long list."""
-        told = [str(declared) for declared, _ in self._found if declared and declared.os]
-        return tuple(one_line(text, 40) for text in dict.fromkeys(told[:_SHOWN]))
 
     def _platform(self, manifest: Manifest) -> Architecture:
         return self._configuration(manifest)[1]
@@ -225,7 +265,7 @@ def _with_ids(
 
 
 def _tagged(descriptors: Sequence[Descriptor], tag: str, where: str) -> list[Descriptor]:
-    images = [each for each in descriptors if not _is_attestation(each)]
+    images = images_of(descriptors)
     if tag:
         named = [each for each in images if tag in _names(each)]
         if named:
@@ -288,7 +328,7 @@ def _not_for(platform: str, there: Sequence[str], where: str) -> Unreachable:
         f"it has no image for {one_line(platform, 40)}",
         stage="missing",
         where=where,
-        hint=f"it has {_listed(there)}; choose with the variable platform",
+        hint=f"it has {_listed(there)}; choose with --platform or the variable platform",
     )
 
 

@@ -41,6 +41,7 @@ class Item:
         opaque: it hides all of them.
         unnamed: it hides one, and the layer does not say which.
         flaw: why it cannot be told whether this is here, or what it holds.
+        lower: of a layer's root: a hard link in it may lead to what only lower layers hold.
     """
 
     node: Node
@@ -53,6 +54,7 @@ class Item:
     opaque: bool = False
     unnamed: str = ""
     flaw: str = ""
+    lower: bool = False
 
     def hide(self, name: str) -> None:
         """Hide a name in lower layers."""
@@ -104,6 +106,7 @@ class Diff:
             found = _find(self.root, target)
             why = f"a hard link to /{'/'.join(target)}, which is in no layer up to {self._name}"
             self._place(parts, found or Item(Node("file"), flaw=one_line(why)))
+        self.root.lower = bool(self._waiting)
         return self.root
 
     def _item(self, member: tarfile.TarInfo) -> Item:
@@ -172,19 +175,33 @@ class Diff:
 
 
 def merge(lower: Item, upper: Item) -> None:
-    """Put a layer on top of all below it; ``lower`` becomes the result."""
+    """Put a layer on top of all below it; ``lower`` becomes the result.
+
+    What both hide is kept too, so that the result may go on top of layers further below.
+    """
     pending = [(lower, upper)]
     while pending:
         below, above = pending.pop()
         _hide(below, above)
         if not above.implied:
-            below.node = above.node
+            below.node, below.implied = above.node, False
         for name, item in (above.children or {}).items():
             existing = child_of(below, name)
             if existing and existing.children is not None and item.children is not None:
                 pending.append((existing, item))
             else:
+                if existing and item.children is not None:
+                    # In a file's place: no folder further below has a part in it.
+                    item.opaque, item.implied = True, False
                 _adopt(below, name, item)
+        _hide_further(below, above)
+
+
+def _hide_further(below: Item, above: Item) -> None:
+    below.opaque = below.opaque or above.opaque
+    below.unnamed = below.unnamed or above.unnamed
+    if above.hides:
+        below.hides = (below.hides or set()) | above.hides
 
 
 def tell(watch: Watch, member: tarfile.TarInfo, size: int, read: Read) -> None:

@@ -81,13 +81,16 @@ class LayeredTree:
         self._budget = budget
         self._names = frozenset(names)
         self._watch = watch
-        self._kinds: list[str] = []
+        self._kinds: dict[int, str] = {}
         self._kept: dict[_Key, bytes] = {}
         self._kept_size = 0
         self._root = folder()
-        with Hashes(budget.deadline) as hashes:
-            for number, layer in enumerate(self._layers):
-                merge(self._root, self._scan(number, layer, hashes))
+        self._begin()
+
+    def _begin(self) -> None:
+        with Hashes(self._budget.deadline) as hashes:
+            for number in range(len(self._layers)):
+                merge(self._root, self._scan(number, self._root, hashes))
             self._verify(hashes)
 
     def lstat(self, path: str) -> Node | None:
@@ -145,8 +148,9 @@ class LayeredTree:
             self._budget.spend(0)  # without time nothing was hashed to its end
             raise self._damaged(blob, why)
 
-    def _scan(self, number: int, layer: Layer, hashes: Hashes) -> Item:
-        diff = Diff(number, layer.blob.name, self._root)
+    def _scan(self, number: int, lower: Item, hashes: Hashes) -> Item:
+        layer = self._layers[number]
+        diff = Diff(number, layer.blob.name, lower)
         self.passes += 1
         if self._watch:
             self._watch.layer(layer.diff_id or layer.blob.digest)
@@ -171,7 +175,7 @@ class LayeredTree:
             raise  # one of them is an OSError too
         except OSError as error:
             raise self._damaged(layer.blob, error.strerror or str(error)) from error
-        self._kinds.append(kind)
+        self._kinds[number] = kind
         self.flaws += diff.flaws
         return diff.finish()
 

@@ -149,11 +149,16 @@ def fill(spool: BinaryIO, chunks: Iterator[bytes], where: str) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise ProbeError(
-            "no room on this machine for a temporary copy of the image",
-            where=where,
-            hint="point TMPDIR to a larger disk",
-        ) from error
+        raise no_room(where) from error
+
+
+def no_room(where: str) -> ProbeError:
+    """Say that the controller's disk is full."""
+    return ProbeError(
+        "no room on this machine for a temporary copy of the image",
+        where=where,
+        hint="point TMPDIR to a larger disk",
+    )
 
 
 def unreadable_archive(error: Exception, where: str) -> ProbeError:

@@ -70,7 +70,7 @@ def own_names(target: Target) -> set[str]:
     names = {target.name}
     if address.scheme is Scheme.CONTAINER:
         names.add(address.name)
-    if address.scheme is Scheme.DOCKER_DAEMON:
+    if address.scheme in (Scheme.DOCKER_DAEMON, Scheme.DOCKER):
         names.add(repository(address.name))
     return names
 
