@@ -66,11 +66,15 @@ class LayerScan:
         self._cut = ""
         self._found: list[_Found] = []
         self._under: dict[str, list[_Found]] = {}
+        self._hidden: set[tuple[str, bool]] = (
+            set()
+        )  # in this layer; a name may come a million times
 
     def layer(self, digest: str) -> None:
         """Begin the next layer."""
         self._number += 1
         self._digest = digest
+        self._hidden.clear()
 
     def unseen(self, digest: str, why: str) -> None:
         """Count a layer that cannot be looked into."""
@@ -79,7 +83,7 @@ class LayerScan:
 
     def entry(self, path: str, kind: Kind, size: int, read: Read) -> None:
         """Look into a file, where it is one to look into."""
-        if path in self._under:
+        if path in self._under and self._first(path, opaque=kind == "directory"):
             self._covered(path, kind)
         if kind != "file":
             return
@@ -90,9 +94,10 @@ class LayerScan:
 
     def whiteout(self, path: str, *, opaque: bool = False) -> None:
         """Note what a layer deletes of what was found in those below it."""
-        for found in self._under.get(path, ()):
-            if not opaque or found.path != path:
-                self._gone(found)
+        if path in self._under and self._first(f"{path}/", opaque=opaque):
+            for found in self._under[path]:
+                if not opaque or found.path != path:
+                    self._gone(found)
 
     def fact(self) -> ScanFact:
         """Return what was looked at and what was found."""
@@ -110,6 +115,14 @@ class LayerScan:
             found=tuple(found[:MOST_FOUND]),
             more=len(found[MOST_FOUND:]),
         )
+
+    def _first(self, path: str, *, opaque: bool) -> bool:
+        """Tell whether a layer says this of a path for the first time."""
+        mark = (path, opaque)
+        if mark in self._hidden:
+            return False
+        self._hidden.add(mark)
+        return True
 
     def _covered(self, path: str, kind: Kind) -> None:
         """A folder hides a file of its name; anything else hides all that lay there."""
