@@ -224,6 +224,17 @@ def test_a_volume_over_what_a_link_leads_to(tmp_path: Path) -> None:
     assert (found.verdict, "/opt/kit/mempalace.ts is under it" in found.evidence) == (FAIL, True)
 
 
+def test_a_volume_over_a_link_on_the_way(tmp_path: Path) -> None:
+    files = [
+        PASSWD,
+        Member("home/node/.pi", kind="link", target="/srv/pi"),
+        Member("srv/pi/agent/extensions/mempalace.ts", BRIDGE.content),
+    ]
+    where = baked(tmp_path, files, config=CLEAN | {"Volumes": {"/home/node/.pi": {}}})
+    found = asked(where)["image.volume"]
+    assert (found.verdict, found.evidence) == (FAIL, ("/home/node/.pi is under it",))
+
+
 @pytest.mark.parametrize(
     ("mounts", "verdict"),
     [

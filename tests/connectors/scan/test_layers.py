@@ -81,6 +81,11 @@ def test_what_still_shows_is_not_gone(tmp_path: Path) -> None:
     assert [(f.layer, f.gone) for f in scan.found] == [(1, 3), (3, None)]
 
 
+def test_a_layer_deletes_nothing_of_its_own(tmp_path: Path) -> None:
+    layers = [[NPMRC, Member("home/node/.wh..npmrc"), Member("home/.wh..wh..opq")]]
+    assert [found.gone for found in scanned(tmp_path, layers).found] == [None]
+
+
 def test_only_likely_files_are_read_unless_all_are_asked_for(tmp_path: Path) -> None:
     layers = [[Member("srv/app/notes.txt", f"the token is {TOKEN}\n".encode())]]
     question = ScanQuestion(secrets=(known(TOKEN),))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.connectors.scan.rules import Rules
+from fleet.connectors.scan.rules import Rules, _bounded
 from fleet.facts.request import KnownSecret
 from fleet.secrets import keyed_digest
 
@@ -88,6 +88,15 @@ def test_a_secret_that_holds_what_separates_words() -> None:
     value = 'p"a b=EXAMPLE;c'
     rules = Rules([KnownSecret("env:ODD", len(value), keyed_digest("n0", value))], "n0")
     assert rules.known_in(f"KEY='{value}'\n".encode())
+
+
+def test_long_lines_are_broken_and_no_token_is() -> None:
+    words = [f"{number:0200d}" for number in range(300)]
+    text = f"short\n{''.join(words)}\nend"
+    lines = _bounded(text).split("\n")
+    assert max(map(len, lines)) <= 1024
+    assert all(any(word in line for line in lines) for word in words)
+    assert (lines[0], lines[-1]) == ("short", "end")
 
 
 def test_hostile_text_costs_little() -> None:
