@@ -233,9 +233,10 @@ def test_05_fix_puts_a_host_right(fleet: Fleet, about: str) -> None:
     fleet.hosts[case.host].run(f"cd ~ && {case.do}")
     assert list(fleet.failing(case.host)) == [case.gate]
     code, output = fleet.run("fix", case.gate, "--limit", case.host, "--yes")
-    fleet.hosts[case.host].run("cd ~ && rm -f kept")
+    fixed = fleet.failing(case.host)
+    fleet.hosts[case.host].run(f"cd ~ && {case.undo}")
     assert code == 0, output
-    assert fleet.failing(case.host) == {}
+    assert fixed == {}
 
 
 def test_05_fix_puts_the_server_s_secret_right(fleet: Fleet) -> None:
