@@ -1,8 +1,8 @@
 # Two commands do all the set-up: `make demo` and `make test`.
-.PHONY: help setup demo test lint docs clean
+.PHONY: help setup demo test lint docs bench-images clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile
 
 setup: ## build .venv with fleet in it; quick when nothing changed
 	@sh scripts/setup
@@ -18,6 +18,10 @@ lint: setup ## lint and types only
 
 docs: setup ## write the generated reference pages afresh
 	@.venv/bin/python scripts/docs.py
+
+bench-images: setup ## judge a 1.3 GB image beside another tool; takes minutes
+	@.venv/bin/pip install -q -e '.[dev,bench]'
+	@PYTHONPATH=tests .venv/bin/python -m benchmarks.images
 
 clean: ## take away what setup and test made
 	rm -rf .venv .cache dist build

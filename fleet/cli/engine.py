@@ -4,7 +4,7 @@ Every heavy import happens inside the method that needs it, so ``fleet --help`` 
 give the commands another door by click's ``obj``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ class Engine:
 
     def variables(self, pairs: Iterable[str]) -> "dict[str, Value]":
         """Read variables given as ``NAME=VALUE``."""
-        from fleet.inventory.load import read_overrides  # noqa: PLC0415 - lazy
+        from fleet.inventory.overrides import read_overrides  # noqa: PLC0415 - lazy
 
         return read_overrides(pairs)
 
@@ -95,10 +95,14 @@ class Engine:
     ) -> "Run":
         """Look at targets and judge them; those whose plan changes nothing were looked at."""
         from fleet.engine.audit import audit  # noqa: PLC0415 - lazy
+
+        seen = self._looks(plans) if plans else {}
+        return audit(targets, context, options, observer, command=command, seen=seen)
+
+    def _looks(self, plans: "Sequence[TargetPlan]") -> "Mapping[str, Looked]":
         from fleet.engine.deploy import looks  # noqa: PLC0415 - lazy
 
-        seen = looks(plans) if plans else {}
-        return audit(targets, context, options, observer, command=command, seen=seen)
+        return looks(plans)
 
     def drift(
         self,

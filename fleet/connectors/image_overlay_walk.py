@@ -1,21 +1,23 @@
 """Every name in an engine's layer folders, told to whoever searches them, the oldest first."""
 
 import os
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 from fleet.connectors.image_overlay import FOLDER, is_opaque, is_whiteout, read_unmarked
-from fleet.connectors.image_rootfs import RootTree, kind_of
+from fleet.connectors.image_rootfs import RootTree
 from fleet.connectors.oci.tar import MAX_MEMBERS
-from fleet.connectors.scan.watch import Watch
+from fleet.connectors.scan.watch import Kind, Watch
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError
+from fleet.facts.tree import Unreadable
 
-
-class _Name(NamedTuple):
-    path: str
-    status: os.stat_result
+_KINDS: dict[int, Kind] = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "directory",
+    stat.S_IFLNK: "link",
+}
 
 
 def tell_layers(layers: Sequence[RootTree], digests: Sequence[str], watch: Watch) -> None:
@@ -40,25 +42,30 @@ def _tell(layer: RootTree, watch: Watch) -> None:
     folders, count = ["/"], 0
     while folders:
         folder = folders.pop()
-        for found in _in_folder(layer, folder, watch):
-            count += 1
-            if count > MAX_MEMBERS:
-                raise ProbeError(f"a layer has more than {MAX_MEMBERS} files; stopped reading")
-            kind = kind_of(found.status.st_mode)
-            if is_whiteout(found.status):
-                watch.whiteout(found.path)
-                continue
-            if kind == "directory":
-                folders.append(found.path)
-            elif kind == "file" and found.status.st_nlink > 1:
-                kind = "other" if found.status.st_ino in names else kind
-                names.add(found.status.st_ino)
-            size = found.status.st_size if kind == "file" else 0
-            watch.entry(found.path, kind, size, partial(read_unmarked, layer, found.path))
+        above = folder.rstrip("/")
+        found = _in_folder(layer, folder, watch)
+        count += len(found)
+        if count > MAX_MEMBERS:
+            raise ProbeError(f"a layer has more than {MAX_MEMBERS} files; stopped reading")
+        for name, status in found:
+            path = f"{above}/{name}"
+            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "other")
+            if kind == "file":
+                if status.st_nlink > 1:
+                    kind = "other" if status.st_ino in names else kind
+                    names.add(status.st_ino)
+                read = partial(read_unmarked, layer, path)
+                watch.entry(path, kind, status.st_size if kind == "file" else 0, read)
+            elif kind == "other" and is_whiteout(status):
+                watch.whiteout(path)
+            else:
+                if kind == "directory":
+                    folders.append(path)
+                watch.entry(path, kind, 0, _nothing)
 
 
-def _in_folder(layer: RootTree, folder: str, watch: Watch) -> Iterator[_Name]:
-    """Yield what a folder holds, in the order of names."""
+def _in_folder(layer: RootTree, folder: str, watch: Watch) -> list[tuple[str, os.stat_result]]:
+    """Return what a folder holds, in the order of names."""
     try:
         with layer.parent(folder) as (parent, name):
             descriptor = os.open(name, FOLDER, dir_fd=parent)
@@ -66,7 +73,7 @@ def _in_folder(layer: RootTree, folder: str, watch: Watch) -> Iterator[_Name]:
                 if is_opaque(descriptor):
                     watch.whiteout(folder, opaque=True)
                 with os.scandir(descriptor) as entries:
-                    found = [(each.name, each.stat(follow_symlinks=False)) for each in entries]
+                    return sorted((each.name, each.stat(follow_symlinks=False)) for each in entries)
             finally:
                 os.close(descriptor)
     except OSError as error:
@@ -74,5 +81,7 @@ def _in_folder(layer: RootTree, folder: str, watch: Watch) -> Iterator[_Name]:
         raise ProbeError(
             f"a layer's folder {one_line(folder, 80)} cannot be read: {why}"
         ) from error
-    above = folder.rstrip("/")
-    return (_Name(f"{above}/{name}", status) for name, status in sorted(found))
+
+
+def _nothing(_limit: int) -> bytes:
+    raise Unreadable("", "not a file")

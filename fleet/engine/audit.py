@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from fleet.engine.context import Context, narrowed
-from fleet.engine.controller_files import LocalFiles
 from fleet.engine.facts import Looked, gather
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions
@@ -154,14 +153,23 @@ def expected_of(
         secrets=context.secrets.values,
         troubles=context.secrets.troubles,
         toolkit=context.toolkit(target),
-        templates=dict(_templates(resolved, LocalFiles(context.folder))),
+        templates=dict(_templates(resolved, context.folder)),
     )
 
 
-def _templates(resolved: Sequence[Resolved], files: LocalFiles) -> Iterator[tuple[str, str]]:
+def _templates(resolved: Sequence[Resolved], folder: Path) -> Iterator[tuple[str, str]]:
     """Read the templates that compose files are made of; a gate says where one is missing."""
-    for r in resolved:
-        for artifact in r.artifacts.values():
-            if isinstance(artifact, Compose):
-                with suppress(PlanError):
-                    yield artifact.template, files.template(artifact.template)
+    names = {
+        artifact.template
+        for r in resolved
+        for artifact in r.artifacts.values()
+        if isinstance(artifact, Compose)
+    }
+    if not names:
+        return
+    from fleet.engine.controller_files import LocalFiles  # noqa: PLC0415 - few systems need it
+
+    files = LocalFiles(folder)
+    for name in sorted(names):
+        with suppress(PlanError):
+            yield name, files.template(name)

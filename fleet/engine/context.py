@@ -10,7 +10,6 @@ from fleet.engine.toolkit import read_toolkit
 from fleet.errors import UsageError
 from fleet.inventory.inventory import Inventory
 from fleet.inventory.known import Known
-from fleet.inventory.load import load_inventory
 from fleet.inventory.model import IMPLIED, Target, Value, Waiver
 from fleet.systems.catalogue import Catalogue, load_catalogue
 from fleet.systems.model import System
@@ -84,6 +83,8 @@ def load_context(
     catalogue = load_catalogue()
     if inventory is None:
         return Context(catalogue)
+    from fleet.inventory.load import load_inventory  # noqa: PLC0415 - lazy, there may be none
+
     known = Known.of(catalogue.systems, RULES)
     loaded = load_inventory(inventory, overrides=overrides or {}, known=known)
     extended = catalogue.extended(loaded.gates)

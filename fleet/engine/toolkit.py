@@ -25,7 +25,7 @@ _MARK = "\x01"
 class _Kept(BaseModel):
     """A history as it is kept: commits newest first, and what each path was at which of them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid", strict=True)
 
     format: int
     head: str

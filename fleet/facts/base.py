@@ -7,5 +7,9 @@ class Fact(BaseModel):
     """Base of all facts: frozen, and closed to unknown keys."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64"
+        frozen=True,
+        defer_build=True,
+        extra="forbid",
+        ser_json_bytes="base64",
+        val_json_bytes="base64",
     )

@@ -21,7 +21,7 @@ AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00]*$")]
 class Part(BaseModel):
     """Base of the ledger's parts: frozen, and closed to unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
 
 class Inserted(Part):

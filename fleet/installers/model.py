@@ -29,7 +29,11 @@ class Part(BaseModel):
     """Base of all parts of a plan: frozen, and closed to unknown keys."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64"
+        frozen=True,
+        defer_build=True,
+        extra="forbid",
+        ser_json_bytes="base64",
+        val_json_bytes="base64",
     )
 
 

@@ -1,7 +1,7 @@
 """Loading: a file or a folder, in fleet's form or Ansible's, to one inventory."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from fleet.errors import InventoryError, Place
@@ -16,8 +16,6 @@ from fleet.inventory.known import Known
 from fleet.inventory.model import Value
 from fleet.inventory.native import read_native
 from fleet.inventory.nodes import MapNode, Node, ScalarNode
-from fleet.inventory.schema import VARIABLE
-from fleet.inventory.tags import secret_reference
 from fleet.inventory.yaml import parse
 
 YAML_ENDINGS = (".yml", ".yaml", ".json")
@@ -51,27 +49,6 @@ def load_inventory(
     draft.problems.settle()
     read_beside(_folders(Path(path)), draft)
     return Assembly(draft, overrides or {}, known).inventory()
-
-
-def read_overrides(pairs: Iterable[str]) -> dict[str, Value]:
-    """Read variables given as ``NAME=VALUE`` on a command line.
-
-    A value is a text; ``!secret env:NAME`` (or ``file:``, ``cmd:``) is a reference.
-
-    Raises:
-        InventoryError: one of them is no such pair.
-    """
-    found: dict[str, Value] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not VARIABLE.fullmatch(name):
-            what = "a variable on the command line is NAME=VALUE"
-            raise InventoryError(what, hint=f"`{name}` is no name" if equals else "")
-        is_secret = value.startswith("!secret ")
-        found[name] = (
-            secret_reference(value.removeprefix("!secret ").strip(), None) if is_secret else value
-        )
-    return found
 
 
 def _files(path: Path) -> list[Path]:

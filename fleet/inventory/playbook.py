@@ -35,7 +35,7 @@ def _count(value: object) -> object:
 class PlayPart(BaseModel):
     """One play as it is written."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
     name: str = Field(default="", description="What the play is called in reports.")
     targets: Words = Field(description="Patterns of targets, as for --limit.")

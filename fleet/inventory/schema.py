@@ -12,13 +12,13 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from fleet.inventory.tags import VARIABLE
 from fleet.systems.model import Gate
 
 DEFAULT_GATE_SYSTEM = "mempalace-bridge"
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _OPERATORS = "- , * ? ! & ~ [ ] { } ="
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"[^\s,*?!&~\[\]{}=\x00-\x1f\x7f-\x9f-][^\s,*?!&~\[\]{}=\x00-\x1f\x7f-\x9f]*")
 
 
@@ -124,7 +124,9 @@ AnyValue = Annotated[Any, WithJsonSchema({})]
 class Part(BaseModel):
     """Base of all parts of an inventory: closed to unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, defer_build=True, extra="forbid", arbitrary_types_allowed=True
+    )
 
     ALIASES: ClassVar[dict[str, str]] = {}
     """What users of other tools may write, and what it is called here."""

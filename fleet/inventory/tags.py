@@ -13,7 +13,7 @@ from fleet.inventory.scalars import plain_scalar
 SOURCES = ("env", "file", "cmd")
 
 _CORE = "tag:yaml.org,2002:"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FORMS = "write `!secret env:NAME`, `!secret file:PATH` or `!secret cmd:COMMAND`"
 
 
@@ -60,7 +60,7 @@ def secret_reference(text: str, place: Place | None) -> SecretRef:
     if not argument or any(ord(c) < ord(" ") for c in argument):
         what = f"`!secret {source}:` names nothing that can be read"
         raise InventoryError(what, place=place, hint=_FORMS)
-    if source == "env" and not _NAME.fullmatch(argument):
+    if source == "env" and not VARIABLE.fullmatch(argument):
         raise InventoryError(
             "`!secret env:` is followed by something that is no variable's name",
             place=place,

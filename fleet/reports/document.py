@@ -25,7 +25,7 @@ FORMAT: Literal["fleet.run/1"] = "fleet.run/1"
 class Part(BaseModel):
     """Base of all parts: frozen, and closed to unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
 
 class RunPart(Part):

@@ -21,7 +21,11 @@ class Part(BaseModel):
     """Base of all parts: frozen, closed to unknown keys, written in camelCase."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+        frozen=True,
+        defer_build=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
     )
 
 

@@ -19,7 +19,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
 class Spec(BaseModel):
     """Base of all descriptions: frozen, and closed to unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
 
 
 class Artifact(Spec):

@@ -11,8 +11,9 @@ from support.places import ROOT
 from fleet.errors import InventoryError, Place
 from fleet.inventory.inventory import Inventory
 from fleet.inventory.known import Known
-from fleet.inventory.load import load_inventory, read_overrides
+from fleet.inventory.load import load_inventory
 from fleet.inventory.model import Address, Become, Kind, Scheme, SecretRef, Target
+from fleet.inventory.overrides import read_overrides
 from fleet.inventory.problems import InventoryProblems
 from fleet.systems.catalogue import load_catalogue
 

@@ -31,7 +31,6 @@ _MAX_MANIFESTS = 1_000
 _SHOWN = 8
 _IMAGE = re.compile(r"(oci|container)\.image\.(config\.)?v1\+json$")
 _HEX = re.compile(r"[0-9a-f]{64}")
-_SAVED = TypeAdapter(list[Saved])
 
 
 class Image(NamedTuple):
@@ -144,7 +143,7 @@ def from_docker_archive(store: Store, wish: Wish) -> Image:
         return from_layout(store, wish)
     name = "manifest.json"
     try:
-        images = _SAVED.validate_json(content(store, name, name))
+        images = TypeAdapter(list[Saved]).validate_json(content(store, name, name))
     except ValidationError as error:
         raise malformed(error, name=name, where=store.where) from None
     image = _saved(store, _referred(images, wish.tag, store.where))

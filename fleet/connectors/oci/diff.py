@@ -16,7 +16,7 @@ import tarfile
 from dataclasses import dataclass, replace
 
 from fleet.connectors.oci.streams import Damaged
-from fleet.connectors.oci.tar import node_of
+from fleet.connectors.oci.tar import kind_of, node_of
 from fleet.connectors.scan.watch import Read, Watch
 from fleet.connectors.text import one_line
 from fleet.facts.walk import MAX_HOPS, Node
@@ -82,6 +82,7 @@ class Diff:
         self._name = name
         self._lower = lower
         self._waiting: list[tuple[list[str], list[str]]] = []
+        self._last: tuple[list[str], Item] | None = None  # members of one folder follow each other
 
     def add(self, member: tarfile.TarInfo) -> Item | None:
         """Take one member; return its item where it holds content."""
@@ -126,6 +127,8 @@ class Diff:
         if existing and existing.children is not None and item.children is not None:
             existing.node, existing.implied = item.node, False
         else:
+            if existing:
+                self._last = None  # it may have been on the way
             _adopt(parent, parts[-1], item)
 
     def _mark(self, parts: list[str]) -> None:
@@ -153,6 +156,11 @@ class Diff:
 
     def _folder(self, parts: list[str]) -> Item:
         """Return a folder of this layer, implied where no member told of it."""
+        if self._last is None or self._last[0] != parts:
+            self._last = (parts, self._walked(parts))
+        return self._last[1]
+
+    def _walked(self, parts: list[str]) -> Item:
         trail, pending, hops = [self.root], list(reversed(parts)), 0
         while pending:
             part = pending.pop()
@@ -225,7 +233,7 @@ def tell(watch: Watch, member: tarfile.TarInfo, size: int, read: Read) -> None:
         else:
             watch.whiteout(f"{folder_of}/{last[len(WHITEOUT) :]}")
         return
-    watch.entry(path, node_of(member).kind, size, read)
+    watch.entry(path, kind_of(member), size, read)
 
 
 def _hide(below: Item, above: Item) -> None:

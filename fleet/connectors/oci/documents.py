@@ -38,7 +38,7 @@ Texts = Annotated[dict[str, str], BeforeValidator(_no_entries)]
 class Document(BaseModel):
     """Base of all documents: frozen; keys the specification adds later are ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, defer_build=True, extra="ignore")
 
 
 class Architecture(Document):

@@ -69,7 +69,7 @@ def members(source: Seekable, *, marked: bool = True) -> Iterator[tarfile.TarInf
 
 def node_of(member: tarfile.TarInfo) -> Node:
     """Return what a member's header says of the thing at its path; a hard link is "other"."""
-    kind = _kind(member)
+    kind = kind_of(member)
     return Node(
         kind=kind,
         mode=member.mode & 0o7777,
@@ -81,7 +81,8 @@ def node_of(member: tarfile.TarInfo) -> Node:
     )
 
 
-def _kind(member: tarfile.TarInfo) -> Literal["file", "directory", "link", "other"]:
+def kind_of(member: tarfile.TarInfo) -> Literal["file", "directory", "link", "other"]:
+    """Return the kind that a member's header tells; a hard link is "other"."""
     if member.isdir():
         return "directory"
     if member.issym():
@@ -111,15 +112,15 @@ class _Headers:
     def next_member(self, *, marked: bool) -> tarfile.TarInfo | None:
         start = self._archive.offset
         self._source.seek(start)
-        block = self._source.read(_BLOCK)
+        block = self._source.peek(_BLOCK)
         if not block and (marked or start == 0):
             raise Damaged("it is cut short" if start else "it is empty: no tar archive")
         if not block.strip(b"\0"):
             return None
-        if not self._archive.pax_headers and (member := _usual(block, start)):
+        if not self._archive.pax_headers and (member := self._soon(block, start)):
             self._archive.offset = member.offset_data + (member.isreg() and _blocks(member.size))
+            self._source.seek(member.offset_data)
             return member
-        self._source.push(block)
         try:
             member = tarfile.TarInfo.fromtarfile(self._archive)
         except _MALFORMED as error:
@@ -129,38 +130,70 @@ class _Headers:
             raise Damaged("a tar header points backwards")
         return member
 
+    def _soon(self, block: bytes, start: int) -> tarfile.TarInfo | None:
+        """Read a header without tarfile; None where only that can."""
+        member = _usual(block, start)
+        if member is None or member.type != tarfile.XHDTYPE:
+            return member
+        if not 0 < member.size <= _BLOCK:
+            return None
+        return _dated(member, self._source.peek(3 * _BLOCK)[_BLOCK:])
+
 
 _USUAL = {
     b"0": tarfile.REGTYPE,
-    b"5": tarfile.DIRTYPE,
-    b"2": tarfile.SYMTYPE,
     b"1": tarfile.LNKTYPE,
+    b"2": tarfile.SYMTYPE,
+    b"5": tarfile.DIRTYPE,
+    b"x": tarfile.XHDTYPE,
 }
+_NUMBERS = re.compile(
+    rb"([0-7]{7})\0([0-7]{7})\0([0-7]{7})\0([0-7]{11})[ \0]([0-7]{11})[ \0]([0-7]{6})\0 ([0125x])"
+)
 _MAGIC = (b"ustar\x0000", b"ustar  \0")
-_OCTAL = re.compile(rb" *([0-7]{1,11})[ \0]")
+_RECORD = re.compile(rb"([0-9]{1,3}) (mtime|[ac]time)=([0-9]{1,12}(?:\.[0-9]{1,9})?)\n")
 
 
 def _usual(block: bytes, start: int) -> tarfile.TarInfo | None:
     """Read a header of the kind nearly all are, as tarfile does but sooner; None for all others."""
-    kind = _USUAL.get(block[156:157])
-    if kind is None or block[257:265] not in _MAGIC or block[345] or len(block) != _BLOCK:
+    found = _NUMBERS.match(block, 100)
+    if found is None or block[257:265] not in _MAGIC or block[345] or len(block) != _BLOCK:
         return None
-    numbers = [_OCTAL.match(block, at) for at in (100, 108, 116, 124, 136, 148)]
-    mode, uid, gid, size, mtime, checksum = (int(n[1], 8) if n else -1 for n in numbers)
-    if min(mode, uid, gid, size, mtime) < 0 or checksum != _checksum(block):
+    mode, uid, gid, size, mtime, checksum = (int(digits, 8) for digits in found.groups()[:6])
+    if checksum != sum(block) - sum(block[148:156]) + 8 * ord(" "):
         return None
     member = tarfile.TarInfo(_text(block[:100]))
-    if kind == tarfile.DIRTYPE:
+    member.type = _USUAL[found[7]]
+    if member.type == tarfile.DIRTYPE:
         member.name = member.name.rstrip("/")
-    member.type, member.linkname = kind, _text(block[157:257])
+    member.linkname = _text(block[157:257])
     member.mode, member.uid, member.gid = mode, uid, gid
     member.size, member.mtime = size, mtime
     member.offset, member.offset_data = start, start + _BLOCK
     return member
 
 
-def _checksum(block: bytes) -> int:
-    return sum(block) - sum(block[148:156]) + 8 * ord(" ")
+def _dated(header: tarfile.TarInfo, content: bytes) -> tarfile.TarInfo | None:
+    """Read the header after an extended one that holds nothing but times; None for all others.
+
+    Args:
+        header: the extended one.
+        content: its records in one block, and the block of the other header.
+    """
+    times, at = {}, 0
+    while at < header.size:
+        record = _RECORD.match(content, at)
+        if record is None or int(record[1]) != len(record[0]):
+            return None
+        times[record[2]] = float(record[3])
+        at = record.end()
+    start = header.offset_data + _BLOCK
+    member = _usual(content[_BLOCK:], start) if 0 < at == header.size else None
+    if member is None or member.type == tarfile.XHDTYPE:
+        return None
+    member.mtime = times.get(b"mtime", member.mtime)
+    member.offset = header.offset
+    return member
 
 
 def _text(field: bytes) -> str:
@@ -172,23 +205,30 @@ def _blocks(size: int) -> int:
 
 
 class _Pushback:
-    """A source that takes back the one block that was looked at."""
+    """A source of which a few bytes may be looked at before they are read."""
 
     def __init__(self, source: Seekable) -> None:
         self._source = source
-        self._block = b""
+        self._ahead = b""
 
-    def push(self, block: bytes) -> None:
-        self._block = block
+    def peek(self, size: int) -> bytes:
+        if len(self._ahead) < size:
+            self._ahead += self._source.read(size - len(self._ahead))
+        return self._ahead[:size]
 
     def read(self, size: int) -> bytes:
         if not 0 <= size <= MAX_HEADER:
             raise Damaged(f"a tar header claims to be {size} bytes long")
-        block, self._block = self._block, b""
-        return block or self._source.read(size)
+        ahead, self._ahead = self._ahead[:size], self._ahead[size:]
+        return ahead + self._source.read(size - len(ahead)) if len(ahead) < size else ahead
 
     def tell(self) -> int:
-        return self._source.tell() - len(self._block)
+        return self._source.tell() - len(self._ahead)
 
     def seek(self, position: int) -> None:
-        self._source.seek(position)
+        skipped = position - self.tell()
+        if 0 <= skipped <= len(self._ahead):
+            self._ahead = self._ahead[skipped:]
+        else:
+            self._ahead = b""
+            self._source.seek(position)
