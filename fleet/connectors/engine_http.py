@@ -201,7 +201,10 @@ class _Answer:
     def read(self, size: int, /) -> bytes:
         if self._deadline.passed:
             raise TimeoutError
-        return self.response.read(size)
+        data = self.response.read(size)
+        if not data and self.response.length:  # of a body whose length was told, that is no end
+            raise http.client.IncompleteRead(data, self.response.length)
+        return data
 
 
 class _UnixConnection(http.client.HTTPConnection):

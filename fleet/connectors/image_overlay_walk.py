@@ -11,7 +11,7 @@ from fleet.connectors.oci.tar import MAX_MEMBERS
 from fleet.connectors.scan.watch import Kind, Watch
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError
-from fleet.facts.tree import Unreadable
+from fleet.facts.walk import Unreadable
 
 _KINDS: dict[int, Kind] = {
     stat.S_IFREG: "file",

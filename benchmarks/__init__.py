@@ -1,0 +1,1 @@
+"""Measurements of fleet; none of this is shipped."""
