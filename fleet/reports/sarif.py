@@ -7,6 +7,7 @@ where something required is among it. What holds is counted in the run's propert
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
@@ -45,9 +46,9 @@ LONGEST = 4000  # characters of a message's line
 FINGERPRINT = "fleetTargetGate/v1"
 HOSTS_FINGERPRINT = "primaryLocationLineHash"  # the one that code hosts go by
 NOTIFICATIONS = {
-    "not-reached": "A target could not be reached.",
-    "not-read": "A target was reached, and its facts could not be read.",
-    "not-checked": "A gate could not be seen on a target.",
+    "not-reached": ("A target could not be reached.", "The message says where it failed."),
+    "not-read": ("A target was reached and its facts not read.", "The message says why."),
+    "not-checked": ("A gate could not be seen on a target.", "The message says what hid it."),
 }
 FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.WAIVED)
 
@@ -101,14 +102,7 @@ class _Telling:
             name="fleet",
             semantic_version=__version__,
             rules=tuple(map(_descriptor, self._rules)),
-            notifications=tuple(
-                Descriptor(
-                    id=name,
-                    short_description=Message(text=text),
-                    default_configuration=Configuration(level="error"),
-                )
-                for name, text in NOTIFICATIONS.items()
-            ),
+            notifications=tuple(_kind(name, *texts) for name, texts in NOTIFICATIONS.items()),
         )
         counts = {verdict.value: number for verdict, number in run.counts().items()}
         return SarifRun(
@@ -213,6 +207,22 @@ def _properties(finding: Finding) -> Mapping[str, Property]:
     }
 
 
+def _kind(name: str, told: str, more: str) -> Descriptor:
+    return Descriptor(
+        id=name,
+        name=_friendly(name),
+        short_description=Message(text=told),
+        full_description=Message(text=f"{told} {more}"),
+        help=Message(text=f"{told} {more} What was not seen never passes.", markdown=more),
+        default_configuration=Configuration(level="error"),
+    )
+
+
+def _friendly(name: str) -> str:
+    """Write an id as one word: ``BridgeFeedOn``."""
+    return "".join(word.capitalize() for word in re.split(r"\W|_", name))
+
+
 def _descriptor(rule: Rule) -> Descriptor:
     level: Level = "note" if rule.severity is Severity.MINOR else "warning"
     problem = {Severity.CRITICAL: "error", Severity.MAJOR: "warning"}
@@ -224,8 +234,9 @@ def _descriptor(rule: Rule) -> Descriptor:
         properties["required"] = rule.required
     return Descriptor(
         id=rule.id,
+        name=_friendly(rule.id),
         short_description=Message(text=rule.asks),
-        full_description=Message(text=f"Without it: {rule.without}") if rule.without else None,
+        full_description=Message(text=f"Without it: {rule.without}" if rule.without else rule.asks),
         help=Message(text=rule.text, markdown=rule.markdown),
         default_configuration=Configuration(level="error" if rule.always else level),
         properties=properties,

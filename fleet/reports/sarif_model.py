@@ -85,12 +85,13 @@ class Configuration(Part):
 
 
 class Descriptor(Part):
-    """A rule, or a kind of notification (3.49)."""
+    """A rule, or a kind of notification (3.49); code hosts want all of its texts."""
 
     id: str
+    name: str
     short_description: Message
-    full_description: Message | None = None
-    help: Message | None = None
+    full_description: Message
+    help: Message
     default_configuration: Configuration
     properties: dict[str, Property] | None = None
 

@@ -30,6 +30,10 @@ COPY --chown=1000:1000 home /home
 ENV PATH=/usr/local/bin:/usr/bin:/bin
 USER dev
 """
+NODE = "".join(
+    f"#define NODE_{part}_VERSION {number}\n"
+    for part, number in (("MAJOR", 22), ("MINOR", 19), ("PATCH", 0))
+)
 GITHUB = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
 GITLAB = ("sh", "-ec")
 
@@ -44,7 +48,11 @@ def project(
     good = request.param == "good"
     newest = (shipped("toolkit") / BRIDGE).read_bytes()
     bake(tmp_path / "i.tar", newest if good else bridge_of("2026-08-10.ts"), date="2026-12-01")
-    unpack(tmp_path / "i.tar", tmp_path / "root")
+    local = unpack(tmp_path / "i.tar", tmp_path / "root") / "usr/local"
+    (local / "bin/node").write_bytes(b"")
+    (local / "bin/node").chmod(0o755)
+    (local / "include/node").mkdir(parents=True)
+    (local / "include/node/node_version.h").write_text(NODE, encoding="utf-8")
     (tmp_path / "root" / "home").rename(tmp_path / "home")
     (tmp_path / "i.tar").unlink()
     (tmp_path / "Dockerfile").write_text(DOCKERFILE, encoding="utf-8")

@@ -27,7 +27,7 @@ TAGS = {"p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "
     "code",
 }
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-SEVERAL = settings(max_examples=150, deadline=None)
+SEVERAL = settings(max_examples=100, deadline=None)
 
 
 def rendered(form: str, given_run: Run) -> str:

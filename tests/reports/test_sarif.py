@@ -1,6 +1,7 @@
 """SARIF: rules that explain themselves, findings that keep their identity, honest invocations."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -50,6 +51,15 @@ def test_every_gate_of_the_catalogue_is_a_rule_that_explains_itself() -> None:
         for text in filter(None, (gate.without, gate.remedy, gate.source)):
             assert text in rule["help"]["text"], gate.id
         assert "**severity:**" in rule["help"]["markdown"]
+
+
+@pytest.mark.parametrize("one", [craft("mixed"), craft("silent")], ids=["mixed", "silent"])
+def test_every_descriptor_has_the_texts_that_code_hosts_want(one: Run) -> None:
+    driver = told(one)["tool"]["driver"]
+    for each in (*driver["rules"], *driver["notifications"]):
+        assert re.fullmatch(r"([A-Z][a-z0-9]*)+", each["name"]), each
+        for text in ("shortDescription", "fullDescription", "help"):
+            assert each[text]["text"], (each["id"], text)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ MORE = ("adduser", "apt", "ca-certificates", "dpkg", "passwd", "python3", "pytho
 FOLDERS = ("/etc/apt", "/etc/skel", "/usr/share/keyrings", "/var/lib/dpkg")
 BASE = f"""FROM {NAME}:raw
 COPY node /usr/local/bin/node
+COPY node_version.h /usr/local/include/node/node_version.h
 COPY npm /usr/local/lib/node_modules/npm
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && mkdir -p /etc/default \
  /var/lib/apt/lists/partial /var/cache/apt/archives/partial /var/log/apt
@@ -50,14 +51,24 @@ def base_image(engine: docker.DockerClient, scratch: Path) -> str:
     import_image(engine, f"{NAME}:raw", scratch, packages=[*PACKAGES, *MORE], folders=FOLDERS)
     folder = scratch / "base"
     folder.mkdir()
-    shutil.copy2(pi_tool().node.resolve(), folder / "node")
-    npm = (npm_bin() / "npm").resolve().parents[1]
-    if not (npm / "bin" / "npm-cli.js").exists():
-        raise ToolUnavailableError(f"no npm package around {npm}")
-    shutil.copytree(npm, folder / "npm", symlinks=True)
+    node = pi_tool().node.resolve()
+    shutil.copy2(node, folder / "node")
+    header = next(node.parents[1].rglob("include/node/node_version.h"))
+    shutil.copy2(header, folder / "node_version.h")
+    shutil.copytree(_npm_package(), folder / "npm", symlinks=True)
     (folder / "Dockerfile").write_text(BASE, encoding="utf-8")
     engine.images.build(path=str(folder), tag=f"{NAME}:base", rm=True, forcerm=True)
     return f"{NAME}:base"
+
+
+def _npm_package() -> Path:
+    programs = npm_bin()
+    package = (programs / "npm").resolve().parents[1]
+    if (package / "bin" / "npm-cli.js").exists():
+        return package
+    for script in programs.parent.rglob("node_modules/npm/bin/npm-cli.js"):
+        return script.parents[1]
+    raise ToolUnavailableError(f"no npm package around {programs}")
 
 
 def built(folder: Path, dockerfile: str, tag: str, **arguments: str) -> Built:
@@ -76,6 +87,9 @@ def built(folder: Path, dockerfile: str, tag: str, **arguments: str) -> Built:
 def wheel(folder: Path) -> str:
     """Build the project's wheel into a folder; returns its name."""
     build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
-    subprocess.run(build, check=True, capture_output=True, timeout=SECONDS)
+    ended = subprocess.run(
+        build, check=False, capture_output=True, text=True, timeout=SECONDS, cwd=folder
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
     (made,) = folder.glob("*.whl")
     return made.name
