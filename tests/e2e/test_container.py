@@ -185,7 +185,7 @@ def test_both_ways_give_the_same_facts(running: dict[bool, str]) -> None:
     for question in questions:
         path = question.path
         # A folder's size, an inode and what may be written: no archive tells them.
-        told: dict[str, object] = {"inode": None, "writable": None}
+        told: dict[str, object] = {"inode": None, "writable": None, "closed": ()}
         if with_shell[path].kind == "directory":
             told["size"] = 0
         assert with_shell[path].model_copy(update=told) == without[path]
