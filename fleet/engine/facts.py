@@ -15,7 +15,7 @@ from fleet.engine.options import AuditOptions
 from fleet.engine.pool import in_parallel
 from fleet.errors import FleetError, TargetError
 from fleet.facts.model import EndpointFact, Facts
-from fleet.facts.request import KnownSecret, PathQuestion, Request, ScanQuestion
+from fleet.facts.request import SEPARATORS, KnownSecret, PathQuestion, Request, ScanQuestion
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret
 from fleet.systems.ask import request_for
@@ -94,7 +94,12 @@ def gather(
 def _known(context: Context, nonce: str) -> tuple[KnownSecret, ...]:
     """Return the secrets that could be fetched, ready to be looked for: never their values."""
     return tuple(
-        KnownSecret(str(reference), expected.length, expected.digest)
+        KnownSecret(
+            str(reference),
+            expected.length,
+            expected.digest,
+            word=not set(secret.reveal().encode()) & set(SEPARATORS),
+        )
         for reference, secret in context.secrets.values.items()
         for expected in (Expected.of(nonce, secret.reveal()),)
     )

@@ -13,20 +13,21 @@ from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
 from fleet.facts.environment import digest_bytes
-from fleet.facts.request import KnownSecret
+from fleet.facts.request import SEPARATORS, KnownSecret
 from fleet.verifier.image_config import SHAPE, SHAPES, is_secret
 
+_AWS = ("aws_", "aws-", "aws key", "aws access", "aws secret", "awsaccess", "awssecret", "awskey")
 #: Module of a plugin, its class, and words of which one stands in every text that it can find
 #: something in, in any case where they are all lower: what makes looking through a text cheap.
 _PLUGINS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "artifactory": ("ArtifactoryDetector", ("AKC", "artifactory", "jfrog", "buildkit")),
-    "aws": ("AWSKeyDetector", ("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "aws")),
+    "aws": ("AWSKeyDetector", (*_AWS, "AKIA", "ASIA", "ABIA", "ACCA", "A3T")),
     "azure_storage_key": ("AzureStorageKeyDetector", ("azure", "accountkey")),
     "cloudant": ("CloudantDetector", ("cloudant",)),
     "discord": ("DiscordBotTokenDetector", ("discord",)),
     "github_token": ("GitHubTokenDetector", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
     "ibm_cloud_iam": ("IbmCloudIamDetector", ("ibm",)),
-    "mailchimp": ("MailchimpDetector", tuple(f"-us{digit}" for digit in "0123456789")),
+    "mailchimp": ("MailchimpDetector", ("mailchimp",)),
     "npm": (
         "NpmDetector",
         ("npm_", "_authToken", "NPM_TOKEN", "NPM-TOKEN", "NPM TOKEN", "NPMTOKEN"),
@@ -38,13 +39,35 @@ _PLUGINS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "stripe": ("StripeDetector", ("k_live_",)),
     "twilio": ("TwilioKeyDetector", ("twilio",)),
 }
+_WORDS = tuple(
+    (word.encode(), word.islower(), module)
+    for module, (_, words) in _PLUGINS.items()
+    for word in words
+)
+
 _LONGEST_LINE = 1024
 _OVERLAP = 200
 _SHORTEST = 6
 _MOST_IN_FILE = 20
-_EDGE = rb"\s\"'=:,;@/?&<>()\[\]{}|`\\"
+_EDGE = re.escape(SEPARATORS)
 _PRIVATE = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,9} ){0,3}PRIVATE KEY|^\(\d+:(?:protected-)?private-key"
+)
+#: Of these one matches where :data:`SHAPES` does; each begins with letters, which makes it quick.
+_HINTS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rb"gh[pousr]_[A-Za-z0-9]{30}",
+        rb"github_pat_\w{30}",
+        rb"glpat-[\w-]{16}",
+        rb"xox[abeprs]-[\w-]{10}",
+        rb"npm_[A-Za-z0-9]{30}",
+        rb"sk-[A-Za-z0-9_-]{20}",
+        rb"AKIA[A-Z0-9]{16}",
+        rb"eyJ[\w-]{8,400}\.eyJ",
+        rb"Bearer [\w.~+/-]{8}",
+        rb"://[^\s/:@$]{0,80}:[^\s/@$]{1,200}@",
+    )
 )
 _ASSIGNED = re.compile(
     r"""(?<![\w$.-])["']?(?P<key>[A-Za-z_][\w.-]{0,127})["']?[ \t]{0,8}[:=][ \t]{0,8}
@@ -89,15 +112,15 @@ class Rules:
             nonce: keys the digests.
         """
         self._nonce = nonce
-        self._known: dict[int, dict[str, str]] = {}
-        for secret in secrets:
-            if secret.length >= _SHORTEST:
-                self._known.setdefault(secret.length, {})[secret.digest] = secret.name
+        self._known = [secret for secret in secrets if secret.length >= _SHORTEST]
+        self._names = {secret.digest: secret.name for secret in self._known}
+        self._words = frozenset(secret.length for secret in self._known if secret.word)
+        self._texts = frozenset(secret.length for secret in self._known if not secret.word)
 
     @property
     def known(self) -> int:
         """How many secrets of the inventory are looked for."""
-        return sum(map(len, self._known.values()))
+        return len(self._known)
 
     def in_file(self, path: str, content: bytes, *, likely: bool) -> list[Hit]:
         """Return what a file holds, each rule and name once.
@@ -110,7 +133,7 @@ class Rules:
         """
         name = path.rpartition("/")[2].lower()
         text = content.decode("utf-8", "replace")
-        found = [*self.known_in(content), *_shaped(text)]
+        found = [*self.known_in(content), *_shaped(content, text)]
         if likely and not _is_code(name, text):
             found += _assigned(text, _TELLING.get(name, frozenset()))
             found += [Hit("", "a login's password")] if _logs_in(name, text) else []
@@ -119,34 +142,46 @@ class Rules:
 
     def known_in(self, content: bytes) -> list[Hit]:
         """Return the secrets of the inventory that stand in a content as words of their own."""
-        found: list[Hit] = []
-        for length, names in self._known.items():
-            words = {match[1] for match in _words(length).finditer(content)}
-            digests = {digest_bytes(self._nonce, word) for word in words}
-            found += [Hit(names[d], "a secret of the inventory") for d in digests & names.keys()]
-        return sorted(found)
+        words: set[bytes] = set()
+        if self._words:
+            shortest = _words_from(min(self._words))
+            words = {word for word in shortest.findall(content) if len(word) in self._words}
+        for length in self._texts:
+            words |= {match[1] for match in _texts_of(length).finditer(content)}
+        digests = {digest_bytes(self._nonce, word) for word in words}
+        return sorted(
+            Hit(self._names[d], "a secret of the inventory") for d in digests & self._names.keys()
+        )
 
 
 @lru_cache(maxsize=64)
-def _words(length: int) -> re.Pattern[bytes]:
-    """Match the words of a length; they may hold, but not touch, what separates words."""
+def _words_from(length: int) -> re.Pattern[bytes]:
+    """Match the words that are of a length or longer."""
+    return re.compile(b"[^%s]{%d,}" % (_EDGE, length))
+
+
+@lru_cache(maxsize=64)
+def _texts_of(length: int) -> re.Pattern[bytes]:
+    """Match texts of a length; they may hold, but not touch, what separates words."""
     word = b"(?=(.{%d})(?:$|[%s]))" % (length, _EDGE)
     return re.compile(b"(?:(?<=[%s])|\\A)%s" % (_EDGE, word), re.DOTALL)
 
 
-def _shaped(text: str) -> Iterator[Hit]:
-    lines = _bounded(text)
-    lower = lines.lower()
+def _shaped(content: bytes, text: str) -> Iterator[Hit]:
+    """Yield what has a known shape; most content is dismissed by a look at its bytes."""
     if _PRIVATE.search(text):
         yield Hit("", "private key")
-    told = False
-    for module, (_, words) in _PLUGINS.items():
-        if any(word in lines or word in lower for word in words):
-            plugin = _plugin(module)
-            for match in (m for pattern in plugin.denylist for m in pattern.finditer(lines)):
-                told = True
-                yield Hit(_line(text, match[0]), plugin.secret_type)
-    for match in () if told else SHAPES.finditer(lines):
+    lower = content.lower()
+    modules = {m for word, any_case, m in _WORDS if word in (lower if any_case else content)}
+    hinted = any(hint.search(content) for hint in _HINTS)
+    if not modules and not hinted:
+        return
+    lines, told = _bounded(text), False
+    for plugin in map(_plugin, sorted(modules)):
+        for match in (m for pattern in plugin.denylist for m in pattern.finditer(lines)):
+            told = True
+            yield Hit(_line(text, match[0]), plugin.secret_type)
+    for match in SHAPES.finditer(lines) if hinted and not told else ():
         if not _PRIVATE.search(match[0]):
             yield Hit(_line(text, match[0]), SHAPE)
 

@@ -84,6 +84,15 @@ def test_no_part_of_another_word_and_nothing_short(text: str) -> None:
     assert keys("/srv/x", text, likely=False) == []
 
 
+@pytest.mark.parametrize("word", [True, False])
+def test_a_word_is_found_in_both_ways(word: bool) -> None:
+    rules = Rules([KnownSecret("env:T", len(TOKEN), keyed_digest("n0", TOKEN), word=word)], "n0")
+    for text in (TOKEN, f'"{TOKEN}"', f"a={TOKEN}\n{TOKEN}x"):
+        assert [hit.key for hit in rules.known_in(text.encode())] == ["env:T"]
+    for text in (f"{TOKEN}x", f"x{TOKEN}", TOKEN[1:]):
+        assert rules.known_in(text.encode()) == []
+
+
 def test_a_secret_that_holds_what_separates_words() -> None:
     value = 'p"a b=EXAMPLE;c'
     rules = Rules([KnownSecret("env:ODD", len(value), keyed_digest("n0", value))], "n0")
