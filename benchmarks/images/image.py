@@ -51,7 +51,7 @@ ASKED = (
         for n in range(1, 11)
     ),
     Asked("f11", "/etc/app.conf", "changed = later"),
-    Asked("f12", "/srv/app/absolute.conf", "release = 3.1"),
+    Asked("f12", "/etc/passwd", "u:x:1000:1000::/home/u:/bin/bash"),
 )
 #: What a tool has to see: every file holds its line but the one with the fault.
 TRUTH = {each.name: each.name != f"f{FAULTY:02d}" for each in ASKED}

@@ -322,7 +322,8 @@ def test_the_container_is_removed_whatever_happens(
 def test_ctrl_c_leaves_no_container(engine: docker.DockerClient, tmp_path: Path) -> None:
     """The real command, interrupted while its container is there."""
     program = (
-        "import sys, time\n"
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have ignored it
         "from fleet.connectors import image_created\n"
         "def wait(*_):\n    print('there', flush=True)\n    time.sleep(60)\n"
         "image_created.CreatedTree.lstat = wait\n"
@@ -393,7 +394,9 @@ def test_layers_that_vanish_are_not_taken_for_absent_files(
                 other.images.remove(str(each.id), force=True)
         return original(self, path)
 
-    with loaded(engine, tmp_path / "i.tar", [BASE]) as tag:
+    # No other image may hold the same layer.
+    layers = [[*BASE, M("own", uuid.uuid4().bytes)]]
+    with loaded(engine, tmp_path / "i.tar", layers) as tag:
         monkeypatch.setattr(image_overlay.OverlayTree, "lstat", removing)
         with pytest.raises(Unsupported, match="removed its layers' folders"):
             read(tag, asking(PathQuestion("/etc/passwd", Read.WHOLE)), "overlay2")
