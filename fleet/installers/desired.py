@@ -188,9 +188,12 @@ def _merge(artifact: Merge, maker: _Maker) -> Body:
 
 
 @_body.register
-def _package(artifact: Package, _maker: _Maker) -> Body:
+def _package(artifact: Package, maker: _Maker) -> Body:
+    if (artifact.manager == "pi") != bool(artifact.folder):
+        raise PlanError("a package of pi has a `folder`, and no other has", where=maker.where)
     command = artifact.command or artifact.package
-    return PackageBody(artifact.manager, artifact.package, command, artifact.version)
+    version, folder = artifact.version, artifact.folder
+    return PackageBody(artifact.manager, artifact.package, command, version, folder)
 
 
 @_body.register

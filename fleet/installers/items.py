@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from fleet.installers.model import Content
+from fleet.systems.model import Manager
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,16 @@ class GitBody:
 
 @dataclass(frozen=True, slots=True)
 class PackageBody:
-    """A package, and the command that shows that it is there."""
+    """A package, and the command that shows that it is there.
 
-    manager: Literal["uv", "npm", "apt"]
+    ``folder`` is pi's agent folder, where pi is the package manager.
+    """
+
+    manager: Manager
     package: str
     command: str
     version: str
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from fleet.facts.request import PathQuestion, Read
 from fleet.installers import ledger as ledgers
 from fleet.installers.decision import Decision, unseen
 from fleet.installers.ground import check_ledger, closed_conflict, closed_folder, real_parent
-from fleet.installers.items import Item
+from fleet.installers.items import Item, PackageBody
 from fleet.installers.kinds import KINDS
 from fleet.installers.kinds.service import links
 from fleet.installers.ledger import Entry, Ledger, read_ledger
@@ -77,7 +77,7 @@ def plan(
     if _was_cut(site):
         return _recovery(site)
     decided: list[tuple[Item, Decision]] = []
-    for item in items:
+    for item in _in_order(items):
         stuck = {other.key for other, decision in decided if decision.conflicts}
         decided.append((item, _decide(item, site, stuck)))
     unwanted = _unwanted(site, decided, scope)
@@ -119,6 +119,17 @@ def removal(
         unchanged=0,
         notes=[] if site.ledger.entries else ["fleet put nothing here"],
     )
+
+
+def _in_order(items: Iterable[Item]) -> list[Item]:
+    """Put packages of pi behind all else: pi rewrites its settings, which others may edit too."""
+    first: list[Item] = []
+    last: list[Item] = []
+    for item in items:
+        of_pi = isinstance(item.body, PackageBody) and item.body.manager == "pi"
+        behind = of_pi or any(other.key in item.needs for other in last)
+        (last if behind else first).append(item)
+    return [*first, *last]
 
 
 def _things(count: int) -> str:

@@ -10,8 +10,9 @@ from fleet.installers.ground import closed_folder
 from fleet.installers.jsonc import Edit, applied, find, remove
 from fleet.installers.jsonc_read import BrokenJson, read_jsonc
 from fleet.installers.kinds import compose, service
+from fleet.installers.kinds.managers import MANAGERS
 from fleet.installers.kinds.merge import digest, splices
-from fleet.installers.kinds.package import MANAGERS, SECONDS
+from fleet.installers.kinds.package import SECONDS
 from fleet.installers.ledger import Entry, Ledger
 from fleet.installers.model import (
     AS_LEFT,
@@ -224,11 +225,11 @@ def _take_git(site: Site, entry: Entry) -> Taken:
 
 def _take_package(_site: Site, entry: Entry) -> Taken:
     manager = MANAGERS.get(entry.about.get("manager", ""))
-    package, former = entry.about.get("package", ""), entry.about.get("former", "")
-    if manager is None or not package:
+    if manager is None or not entry.about.get("package"):
         return Taken(left="is a package of a manager this version does not know")
-    words = manager.words(package, former) if former else (*manager.remove, package)
-    undo = manager.words(package, entry.about.get("version", ""))
+    former = entry.about.get("former", "")
+    words = manager.words(entry.about, former) if former else manager.without(entry.about)
+    undo = manager.words(entry.about, entry.about.get("version", ""))
     return Taken((Run(words=words, undo=undo, seconds=SECONDS),))
 
 

@@ -13,6 +13,7 @@ from fleet.facts.request import Read
 from fleet.verifier.model import Severity
 
 GateId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$")]
+Manager = Literal["uv", "npm", "apt", "pi"]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
 
 
@@ -96,11 +97,17 @@ class Merge(Artifact):
 
 
 class Package(Artifact):
-    """A package from a package manager; ``version`` empty means any."""
+    """A package from a package manager; ``version`` empty means any.
+
+    Attributes:
+        package: its name; for ``pi``, of npm, or a repository as pi spells it (``git:HOST/PATH``).
+        folder: of ``pi`` only: pi's agent folder.
+    """
 
     kind: Literal["package"]
-    manager: Literal["uv", "npm", "apt"]
+    manager: Manager
     package: str
+    folder: str = ""
     command: str = ""
     version: str = ""
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from fleet.facts.model import PathFact, State
 from fleet.verifier.look import Look
+from fleet.verifier.pi_sources import sources
 
 #: Artifacts of the systems that look at them, in the adapter's order: later ones win.
 ADAPTER_FILES = (
@@ -106,10 +107,10 @@ def host_of(look: Look) -> Host:
     listing = look.artifact("extensions")
     names = [entry.name for entry in (listing.entries or ())] if listing else []
     if isinstance(settings, dict):
-        extensions = _sources(settings, "extensions")
+        extensions = sources(settings, "extensions")
         host.off = OFF in extensions
         names += [s for s in extensions if not s.startswith(("-", "!"))]
-        names += _sources(settings, "packages")
+        names += sources(settings, "packages")
     host.adapter = any(map(_is_adapter, names))
     return host
 
@@ -120,14 +121,6 @@ def _parsed(content: bytes | None) -> object:
     except (ValueError, RecursionError):
         return None
     return parsed
-
-
-def _sources(settings: Mapping[str, object], key: str) -> list[str]:
-    """Return a list of sources: each is text, or an object that names one."""
-    listed = settings.get(key)
-    entries = listed if isinstance(listed, list) else []
-    sources = [e.get("source") if isinstance(e, dict) else e for e in entries]
-    return [source for source in sources if isinstance(source, str)]
 
 
 def _is_adapter(source: str) -> bool:

@@ -38,8 +38,10 @@ def busybox_path() -> str:
 class ShellConnector(LocalConnector):
     """This machine through another shell, with a PATH of its own."""
 
-    def __init__(self, target: Target, words: Sequence[str], path: str | None) -> None:
-        super().__init__(target, timeout=60)
+    def __init__(
+        self, target: Target, words: Sequence[str], path: str | None, seconds: int
+    ) -> None:
+        super().__init__(target, timeout=seconds)
         self._shell, self._path = list(words), path
 
     def _words(self) -> list[str]:
@@ -57,12 +59,14 @@ class Bench:
     Attributes:
         path: the PATH of the shell, where it is not the connector's own.
         values: secrets at hand, by reference.
+        seconds: the longest one exchange may take.
     """
 
     home: Path
     shell: str = "dash"
     path: str | None = None
     values: dict[SecretRef, Secret] = field(default_factory=dict)
+    seconds: int = 60
 
     def __post_init__(self) -> None:
         self.home.mkdir(exist_ok=True)
@@ -76,7 +80,7 @@ class Bench:
         path = self.path
         if self.shell == "busybox":
             words, path = [*words, "sh"], path or busybox_path()
-        return ShellConnector(self.target, words, path)
+        return ShellConnector(self.target, words, path, self.seconds)
 
     def look(self, asked: Iterable[PathQuestion]) -> Facts:
         return self.connector().collect(

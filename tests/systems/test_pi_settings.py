@@ -121,7 +121,7 @@ def test_a_path_that_nobody_looked_at_is_not_checked(here: Living, content: obje
             Verdict.NOT_CHECKED,
             "/agent/git/git.example.net/me/x)",
         ),
-        ({"packages": ["me/x"]}, "", Verdict.NOT_CHECKED, "is not understood here"),
+        ({"packages": ["me/x"]}, "", Verdict.FAIL, "/agent/me/x)"),
         ({"packages": ["./mine"]}, "mine/package.json", Verdict.PASS, ""),
     ],
 )

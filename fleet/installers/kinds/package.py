@@ -1,16 +1,21 @@
-"""Packages of uv, npm and apt: installed where nothing shows that they are there."""
+"""Packages of uv, npm, apt and pi: installed where nothing shows that they are there."""
 
 import json
-import posixpath
-import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from fleet.facts.model import PathFact
 from fleet.facts.model import State as Seen
 from fleet.facts.request import PathQuestion, Read
-from fleet.installers.decision import Decision
+from fleet.installers.decision import READABLE, Decision, unseen
 from fleet.installers.items import Item, PackageBody
+from fleet.installers.kinds.managers import (
+    MANAGERS,
+    about,
+    listed,
+    pi_settings,
+    traces,
+    version_in_trace,
+)
 from fleet.installers.ledger import Entry
 from fleet.installers.model import Conflict, Run, Step
 from fleet.installers.site import Site
@@ -18,45 +23,24 @@ from fleet.installers.site import Site
 SECONDS = 900
 
 
-@dataclass(frozen=True, slots=True)
-class Manager:
-    """How one package manager is spoken to. ``pin`` joins a package and its version."""
-
-    pin: str
-    install: tuple[str, ...]
-    remove: tuple[str, ...]
-
-    def words(self, package: str, version: str) -> tuple[str, ...]:
-        """Return the command that installs a package, at a version or any."""
-        return (*self.install, f"{package}{self.pin}{version}" if version else package)
-
-
-MANAGERS = {
-    "uv": Manager("==", ("uv", "tool", "install", "--quiet"), ("uv", "tool", "uninstall")),
-    "npm": Manager(
-        "@",
-        ("npm", "install", "--global", "--no-fund", "--no-audit", "--silent"),
-        ("npm", "uninstall", "--global", "--silent"),
-    ),
-    "apt": Manager(
-        "=",
-        ("apt-get", "install", "--yes", "--quiet", "--no-install-recommends"),
-        ("apt-get", "remove", "--yes", "--quiet"),
-    ),
-}
-
-
 class PackageKind:
     """Brings one package; one that is there already is not fleet's, and stays on uninstall."""
 
     def questions(self, item: Item) -> Iterable[PathQuestion]:
         """Ask for what the package manager leaves behind where the package is installed."""
-        return (PathQuestion(path, Read.WHOLE) for path in _traces(_body(item)))
+        body = _body(item)
+        yield from (PathQuestion(path, Read.WHOLE) for path in traces(body))
+        if body.manager == "pi":
+            yield PathQuestion(pi_settings(body), Read.WHOLE)
 
     def decide(self, item: Item, site: Site) -> Decision:
         """Install what is missing; never touch another's version unless told to adopt."""
         body = _body(item)
         entry = next((e for e in site.ledger.entries if e.key == item.key), None)
+        if body.manager == "pi":
+            conflict = _unlisted(item, site)
+            if conflict:
+                return Decision(conflicts=(conflict,))
         installed = _installed(body, site)
         if installed is not None and (not body.version or installed in (body.version, "")):
             return Decision(entries=(entry,) if entry else ())
@@ -71,23 +55,14 @@ def _body(item: Item) -> PackageBody:
     return item.body
 
 
-def _traces(body: PackageBody) -> tuple[str, ...]:
-    if body.manager == "uv":
-        return (f"~/.local/share/uv/tools/{body.package}/uv-receipt.toml",)
-    if body.manager == "apt":
-        return (f"/var/lib/dpkg/info/{body.package}.list",)
-    return tuple(
-        posixpath.join(root, "node_modules", body.package, "package.json")
-        for root in ("/usr/local/lib", "/usr/lib", "~/.local/lib", "~/.npm-global/lib")
-    )
-
-
 def _installed(body: PackageBody, site: Site) -> str | None:
     """Return the version that is there, empty where it is not told, None where nothing is there."""
-    for path in _traces(body):
+    if body.manager == "pi":
+        return _installed_by_pi(body, site)
+    for path in traces(body):
         fact = site.seen(path)
         if fact is not None and fact.state is Seen.PRESENT:
-            return _version(body, site.content(fact))
+            return version_in_trace(body, site.content(fact))
     for launch in site.facts.launches.values():
         command = launch.commands.get(body.command)
         if command is not None and command.file is not None:
@@ -95,36 +70,46 @@ def _installed(body: PackageBody, site: Site) -> str | None:
     return None
 
 
-def _version(body: PackageBody, content: bytes | None) -> str:
+def _installed_by_pi(body: PackageBody, site: Site) -> str | None:
+    """Of pi both count: that its settings name the package, and that it lies where pi loads it."""
+    settings = site.content(site.seen(pi_settings(body)))
+    wanted = None if settings is None else listed(body, settings)
+    fact = site.seen(traces(body)[0])
+    if wanted is None or fact is None or fact.state is not Seen.PRESENT:
+        return None
+    # Of a checkout nothing tells the ref but the settings.
+    return wanted if fact.kind == "directory" else version_in_trace(body, site.content(fact))
+
+
+def _unlisted(item: Item, site: Site) -> Conflict | None:
+    """Say why pi could not note a package in its settings; None where it could."""
+    path = pi_settings(_body(item))
+    fact = site.seen(path)
+    if fact is not None and fact.state is Seen.ABSENT and not fact.blocked:
+        return None
+    shown = site.shown(site.absolute(path))
+    content = site.content(fact)
+    if content is None:
+        what, hint = unseen(site, fact)
+        return Conflict(key=item.key, path=path, what=f"{shown} {what}", hint=hint or READABLE)
     try:
-        text = (content or b"").decode()
-        if body.manager == "npm":
-            return _text(json.loads(text), "version")
-        if body.manager == "uv":
-            return _pinned(body.package, tomllib.loads(text))
+        listed(_body(item), content)
     except (ValueError, RecursionError):
-        return ""
-    return ""
-
-
-def _pinned(package: str, receipt: dict[str, object]) -> str:
-    tool = receipt.get("tool")
-    wanted = tool.get("requirements") if isinstance(tool, dict) else None
-    for requirement in wanted if isinstance(wanted, list) else ():
-        if isinstance(requirement, dict) and requirement.get("name") == package:
-            return _text(requirement, "specifier").removeprefix("==")
-    return ""
+        return Conflict(
+            key=item.key,
+            path=path,
+            what=f"{shown} does not parse: pi would install the package and not load it",
+            hint="mend it, then plan again",
+        )
+    return None
 
 
 def _manifest_version(site: Site, manifest: PathFact | None) -> str:
     try:
-        return _text(json.loads((site.content(manifest) or b"").decode()), "version")
+        found = json.loads((site.content(manifest) or b"").decode())
     except (ValueError, RecursionError):
         return ""
-
-
-def _text(mapping: object, key: str) -> str:
-    value = mapping.get(key) if isinstance(mapping, dict) else None
+    value = found.get("version") if isinstance(found, dict) else None
     return value if isinstance(value, str) else ""
 
 
@@ -143,29 +128,23 @@ def _other(item: Item, installed: str) -> Conflict:
 def _install(item: Item, site: Site, installed: str | None, entry: Entry | None) -> Decision:
     body = _body(item)
     manager = MANAGERS[body.manager]
-    if installed is None:
-        undo = (*manager.remove, body.package)
-    else:
-        undo = manager.words(body.package, installed)
+    told = about(body, site)
+    former = entry.about.get("former", "") if entry else installed or ""
     made = Entry(
-        path=site.absolute(_traces(body)[0]),
+        path=site.absolute(traces(body)[0]),
         kind="package",
         system=item.system,
         artifact=item.artifact,
-        about={
-            "manager": body.manager,
-            "package": body.package,
-            "version": body.version,
-            "former": entry.about.get("former", "") if entry else installed or "",
-        },
+        about={**told, "former": former},
         when=site.facts.taken_at,
     )
+    undo = manager.without(told) if installed is None else manager.words(told, installed)
     wanted = f"{body.package} {body.version}".rstrip()
     step = Step(
         key=item.key,
         change="create" if installed is None else "change",
         summary=f"install {wanted} with {body.manager}"
         + (f" in place of {installed}" if installed else ""),
-        actions=(Run(words=manager.words(body.package, body.version), undo=undo, seconds=SECONDS),),
+        actions=(Run(words=manager.words(told, body.version), undo=undo, seconds=SECONDS),),
     )
     return Decision(steps=(step,), entries=(made,))

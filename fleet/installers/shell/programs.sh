@@ -73,6 +73,20 @@ undo_nothing() { :; }
 # after N: a step that does something only when it is undone.
 after() { step "$1"; }
 
+# pi_in FOLDER PROGRAMS VERB SOURCE: pi with this agent folder. PROGRAMS are folders that only the
+# PATH of the shell that launches it holds. A package that is not there is removed already: pi
+# itself would call that a failure.
+pi_in() {
+  PI_CODING_AGENT_DIR=$1 PATH=${2:+$2:}$PATH
+  export PI_CODING_AGENT_DIR PATH
+  shift 2
+  if [ "$1" = remove ] && ! grep -qF -e "\"$2" "$PI_CODING_AGENT_DIR/settings.json" 2>/dev/null; then
+    exit 0
+  fi
+  command -v pi >/dev/null 2>&1 || exit 127
+  exec pi "$@"
+}
+
 compose() {
   if docker compose version >/dev/null 2>&1; then
     exec docker compose "$@"

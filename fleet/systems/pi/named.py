@@ -13,16 +13,12 @@ from typing import TypeAlias
 
 from fleet.facts.model import PathFact, State
 from fleet.verifier.look import Look
+from fleet.verifier.pi_sources import Source, source_of, sources
 
 PACKAGES = "npm-packages"
-GIT = "git-packages"
 _RESOURCES = ("extensions", "skills", "prompts", "themes")
 _NOWHERE = (State.ABSENT, State.DANGLING, State.LOOP)
-_LOCAL = re.compile(r"[.~]|/")
 _PATTERN = re.compile(r"[*?\[{]")
-_GIT = re.compile(
-    r"^(?:git:)?(?:[a-z+]+://)?(?:[^@/]+@)?(?P<host>[A-Za-z0-9.-]+)(?::\d+)?[:/](?P<path>.+)$"
-)
 # A line, and whether it was seen: what was not seen is not wrong.
 Told: TypeAlias = tuple[str, bool]
 
@@ -35,56 +31,39 @@ def missing_names(look: Look, agent: str, document: dict[str, object]) -> Iterat
         agent: the folder the settings lie in; their relative paths begin there.
         document: the settings.
     """
-    for source in _sources(document.get("packages")):
-        if source.startswith("npm:"):
-            yield from _npm(look, source.removeprefix("npm:"))
-        elif _LOCAL.match(source) or not _GIT.match(source):
-            yield from _path(look, agent, source, f"the package {source}")
+    for text in sources(document, "packages"):
+        source = source_of(text)
+        if source.kind == "npm":
+            yield from _npm(look, source.name)
+        elif source.kind == "path":
+            yield from _path(look, agent, text, f"the package {text}")
         else:
-            yield from _git(look, agent, source)
+            place = source.place(agent)
+            yield from _told(there(look, place), f"the package {text}", place)
     for kind in _RESOURCES:
-        for entry in _sources(document.get(kind)):
+        for entry in sources(document, kind):
             if not entry.startswith(("-", "!", "builtin:", "+")):
                 yield from _path(look, agent, entry, f"{entry} ({kind})")
 
 
-def _sources(listed: object) -> list[str]:
-    entries = listed if isinstance(listed, list) else []
-    sources = [e.get("source") if isinstance(e, dict) else e for e in entries]
-    return [source for source in sources if isinstance(source, str)]
-
-
-def _npm(look: Look, name: str) -> Iterator[Told]:
+def _npm(look: Look, package: str) -> Iterator[Told]:
     """An npm package lies in the agent folder; of a scope only the scope's folder is seen."""
-    scope, slash, rest = name.partition("/") if name.startswith("@") else ("", "", name)
-    package = f"{scope}{slash}{rest.partition('@')[0]}"
+    seen = package.partition("/")[0]
     folder = look.artifact(PACKAGES)
     if folder is None or folder.state in (State.ABSENT, State.DANGLING):
         yield f"the package {package} is not installed", True
     elif folder.entries is None:
         yield f"whether {package} is installed: {folder.why or folder.state.value}", False
-    elif (scope or package) not in {e.name for e in folder.entries if not e.dangling}:
+    elif seen not in {e.name for e in folder.entries if not e.dangling}:
         yield f"the package {package} is not installed in {posixpath.dirname(folder.path)}", True
-
-
-def _git(look: Look, agent: str, source: str) -> Iterator[Told]:
-    """A checkout lies at ``git/HOST/PATH`` in the agent folder; what is seen is the host."""
-    found = _GIT.match(source)
-    if found is None or ("." not in found["host"] and found["host"] != "localhost"):
-        yield f"where the package {source} comes from is not understood here", False
-        return
-    path = re.sub(r"(@.*)?$", "", found["path"]).removesuffix(".git")
-    place = posixpath.join(agent, "git", found["host"], path)
-    yield from _told(there(look, place), f"the package {source}", place)
 
 
 def _path(look: Look, agent: str, entry: str, what: str) -> Iterator[Told]:
     if _PATTERN.search(entry):
         yield f"which files {what} stands for was not looked at", False
         return
-    home = look.facts.platform.home
-    place = home + entry[1:] if entry == "~" or entry.startswith("~/") else entry
-    place = posixpath.normpath(posixpath.join(agent, place))
+    place = Source("path", entry).place(agent, look.facts.platform.home)
+    place = posixpath.normpath(place)
     yield from _told(there(look, place), what, place)
 
 
