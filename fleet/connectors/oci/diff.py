@@ -207,7 +207,7 @@ def merge(lower: Item, upper: Item) -> None:
 
 def _hide_further(below: Item, above: Item) -> None:
     below.opaque = below.opaque or above.opaque
-    below.unnamed = below.unnamed or above.unnamed
+    below.unnamed = above.unnamed or below.unnamed
     if above.hides:
         below.hides = (below.hides or set()) | above.hides
 
