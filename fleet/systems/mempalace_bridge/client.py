@@ -1,26 +1,18 @@
 """What the bridge finds when pi starts it: its environment, its helper, its pi."""
 
-import json
-
-from packaging.version import InvalidVersion, Version
-
-from fleet.facts.model import CommandFact, LaunchFact, PathFact, State
+from fleet.facts.model import LaunchFact, PathFact, State
 from fleet.verifier.code import read_code
-from fleet.verifier.launches import Unseen, over_launches, text, unseen_launch, value
+from fleet.verifier.launches import Unseen, over_launches, text, value
 from fleet.verifier.look import Look
 from fleet.verifier.markers import sight
 from fleet.verifier.model import (
     Judgement,
-    failed,
     follows_from,
     not_applicable,
-    not_checked,
-    passed,
 )
 
 URL = "MEMPALACE_REMOTE_URL"
 DEVICE = "MEMPALACE_PI_DEVICE"
-SETTLED = Version("0.80.4")
 
 
 def feed_on(look: Look) -> Judgement:
@@ -127,49 +119,3 @@ def _identity_told(look: Look) -> str:
         if device:
             return f"writes as pi@{device}, diary of {text(launch, 'MEMPALACE_AGENT_NAME') or 'pi'}"
     return "a solitary palace, which needs no device"
-
-
-def events(look: Look) -> Judgement:
-    """The installed pi fires ``agent_settled``."""
-    versions: dict[str, str] = {}
-    for launch in look.launches():
-        versions.update(_pi_versions(look, launch.commands.get("pi")))
-    old = [f"{where} is pi {v}" for where, v in versions.items() if _parsed(v) < SETTLED]
-    unseen = _pi_unseen(look)
-    if old:
-        return failed(f"this pi never fires agent_settled (it came with {SETTLED})", *old)
-    if unseen or not versions:
-        told = unseen[0] if unseen else "no way of launching pi is declared"
-        return not_checked(f"pi's version could not be read ({told})", *unseen)
-    return passed(f"pi {', '.join(dict.fromkeys(versions.values()))} fires agent_settled")
-
-
-def _pi_unseen(look: Look) -> list[str]:
-    return [
-        unseen_launch(one) if one.state != "ok" else f"{one.launch}: {_no_pi(one)}"
-        for one in look.launches()
-        if one.state != "ok" or not _pi_versions(look, one.commands.get("pi"))
-    ]
-
-
-def _no_pi(launch: LaunchFact) -> str:
-    command = launch.commands.get("pi")
-    if command is None or command.file is None:
-        return "no pi on the PATH"
-    return f"no readable package.json above {command.file.final or command.file.path}"
-
-
-def _pi_versions(look: Look, command: CommandFact | None) -> dict[str, str]:
-    content = look.content(command.manifest) if command else None
-    try:
-        manifest = json.loads(content or b"")
-        version = manifest["version"]
-        Version(version)
-    except (ValueError, KeyError, TypeError, InvalidVersion):
-        return {}
-    where = command.file.final if command and command.file else ""
-    return {where or "pi": str(version)}
-
-
-def _parsed(version: str) -> Version:
-    return Version(version)

@@ -5,7 +5,7 @@ import posixpath
 import re
 
 from fleet.facts.model import PathFact, State, git_blob
-from fleet.systems.mempalace_bridge.client import events, feed_on, feed_remote, identity
+from fleet.systems.mempalace_bridge.client import feed_on, feed_remote, identity
 from fleet.systems.mempalace_bridge.deep import closed as deep_closed
 from fleet.systems.mempalace_bridge.deep import events as deep_events
 from fleet.systems.mempalace_bridge.deep import feed as deep_feed
@@ -35,6 +35,7 @@ from fleet.verifier.model import (
     warned,
 )
 from fleet.verifier.paths import hidden, hops, missing, way
+from fleet.verifier.pi_events import events
 
 __all__ = [
     "archive",

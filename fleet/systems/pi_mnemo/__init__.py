@@ -1,0 +1,1 @@
+"""The system ``pi-mnemo``: memory in plain files, kept by pi itself."""
