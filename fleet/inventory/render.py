@@ -17,6 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from fleet.errors import PlanError
 from fleet.inventory.model import SecretRef, Value
+from fleet.verifier.pi_sources import source_of
 
 LONGEST = 2**20
 
@@ -64,6 +65,7 @@ def _repeated(left: object, right: object) -> int:
 def environment() -> ImmutableSandboxedEnvironment:
     """Return the one environment all texts are rendered in."""
     made = Sandbox(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    made.filters["pi_package"] = lambda source, agent: source_of(str(source)).place(str(agent))
     made.filters["sha256"] = lambda text: hashlib.sha256(str(text).encode()).hexdigest()
     made.tests["match"] = lambda text, pattern: re.match(pattern, str(text)) is not None
     return made

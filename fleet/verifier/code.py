@@ -29,16 +29,24 @@ _SKIPPED = frozenset(
         "ambient_declaration",
     }
 )
+_FUNCTIONS = frozenset({"arrow_function", "function_expression"})
 _STRINGS = frozenset({"string", "template_string"})
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word or sign that runs; ``literal`` marks the whole content of a string literal."""
+    """A word or sign that runs.
+
+    Attributes:
+        literal: whether it is the whole content of a string literal.
+        within: the name of the nearest function around it that has one; empty at the top, and in
+            what a module exports by default.
+    """
 
     text: str
     line: int
     literal: bool = False
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +112,41 @@ def _parser() -> "Parser":
 
 def _tokens(root: "Node") -> Iterator[Token]:
     """Walk without recursion: what a target sends may be nested as deep as it likes."""
-    stack: list[Node] = [root]
+    stack: list[tuple[Node, str]] = [(root, "")]
     while stack:
-        node = stack.pop()
+        node, within = stack.pop()
         if node.type in _SKIPPED:
             continue
+        line = node.start_point[0] + 1
         if node.type in _STRINGS:
             literal = _literal(node)
             if literal is not None:
-                yield Token(literal, node.start_point[0] + 1, literal=True)
+                yield Token(literal, line, literal=True, within=within)
                 continue
-            stack.extend(c for c in reversed(node.children) if c.type == "template_substitution")
+            holes = (c for c in reversed(node.children) if c.type == "template_substitution")
+            stack.extend((child, within) for child in holes)
         elif node.child_count == 0:
-            text = (node.text or b"").decode(errors="replace")
-            yield Token(text, node.start_point[0] + 1)
+            yield Token((node.text or b"").decode(errors="replace"), line, within=within)
         else:
-            stack.extend(reversed(node.children))
+            inner = _named(node) or within
+            stack.extend((child, inner) for child in reversed(node.children))
+
+
+def _named(node: "Node") -> str:
+    """Return the name of what is called by it: a function, or a constant that holds one."""
+    if node.type == "variable_declarator":
+        value = node.child_by_field_name("value")
+        if value is None or value.type not in _FUNCTIONS:
+            return ""
+    elif node.type != "function_declaration" or _by_default(node):
+        return ""
+    name = node.child_by_field_name("name")
+    return (name.text or b"").decode(errors="replace") if name is not None else ""
+
+
+def _by_default(node: "Node") -> bool:
+    above = node.parent
+    return above is not None and any(child.type == "default" for child in above.children)
 
 
 def _literal(node: "Node") -> str | None:

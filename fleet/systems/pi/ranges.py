@@ -19,7 +19,8 @@ def version_in(text: str) -> Version | None:
 def satisfies(version: Version, wanted: str) -> bool | None:
     """Tell whether a version is in a range; None for a range that is not understood.
 
-    Understood are comparisons, ``^`` of a major version above 0, and ``||`` between them.
+    Understood are comparisons, ``^``, and ``||`` between them. Below 1.0 a caret stays within the
+    minor version: ``^0.84.1`` is less than 0.85.
     """
     answers = [_within(version, part.strip()) for part in wanted.split("||")]
     if True in answers:
@@ -30,12 +31,21 @@ def satisfies(version: Version, wanted: str) -> bool | None:
 def _within(version: Version, part: str) -> bool | None:
     if part in ("", "*"):
         return True
-    text = _CARET.sub(lambda m: f">={m[1]}{m[2]} <{int(m[1]) + 1}" if int(m[1]) else "?", part)
+    text = _CARET.sub(_caret, part)
     words = [_exact(word) for word in _GAP.sub(r"\1", text).split()]
     try:
         return version in SpecifierSet(",".join(words))
     except (InvalidSpecifier, InvalidVersion):
         return None
+
+
+def _caret(found: re.Match[str]) -> str:
+    major, rest = found[1], found[2]
+    if int(major):
+        return f">={major}{rest} <{int(major) + 1}"
+    minor = rest.split(".")[1] if rest else ""
+    # Below 0.1 a caret allows nothing but the patch itself: npm's rule, of no use here.
+    return f">=0{rest} <0.{int(minor) + 1}" if minor and int(minor) else "?"
 
 
 def _exact(word: str) -> str:

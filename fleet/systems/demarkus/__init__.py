@@ -1,0 +1,1 @@
+"""demarkus: the pi packages of its memory and its knowledge, and what they stand on."""
