@@ -65,10 +65,15 @@ def _repeated(left: object, right: object) -> int:
 def environment() -> ImmutableSandboxedEnvironment:
     """Return the one environment all texts are rendered in."""
     made = Sandbox(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    made.filters["pi_package"] = lambda source, agent: source_of(str(source)).place(str(agent))
+    made.filters["pi_package"] = _pi_package
     made.filters["sha256"] = lambda text: hashlib.sha256(str(text).encode()).hexdigest()
     made.tests["match"] = lambda text, pattern: re.match(pattern, str(text)) is not None
     return made
+
+
+def _pi_package(source: object, agent: object) -> str:
+    """Return the folder in which pi keeps the package of a source."""
+    return source_of(str(source)).place(str(agent)).rstrip("/")
 
 
 class Prepared:
