@@ -1,0 +1,145 @@
+"""pi-mnemo brought by fleet to a home of this machine, and loaded there by the real pi."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.homes import Homes
+from support.http import FakeModel
+from support.mnemo import NAME, PACKAGE, files
+from support.npm_registry import NpmRegistry
+from support.pi import Ended, PiHome
+from support.tools import PiTool, npm_bin, pi_tool
+
+SYSTEM = "/usr/bin:/bin"
+SAID = "## Memory of this machine"
+WINDOW = 'mnemo_dream_window_start: "19:00", mnemo_dream_tz: Europe/Berlin'
+
+
+@pytest.fixture(scope="module")
+def pi() -> PiTool:
+    return pi_tool()
+
+
+@pytest.fixture
+def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pi: PiTool) -> Homes:
+    """One home whose login shell finds pi and npm, and nothing of pi-mnemo."""
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "one"
+    home.mkdir()
+    (home / ".bash_profile").write_text(f"export PATH='{pi.bin_dir}:{npm_bin()}:{SYSTEM}'\n")
+    return Homes(tmp_path, tmp_path / "fleet.yml", ("one",))
+
+
+def declare(one: Homes, variables: str) -> None:
+    """Let the inventory say how it comes to the home."""
+    one.inventory.write_text(
+        "hosts:\n  one:\n"
+        f"    local: {one.home('one')}\n"
+        "    shell: bash -lc\n    systems: [pi-mnemo, env]\n"
+        f"    vars: {{{variables}}}\n"
+    )
+
+
+def audited(one: Homes) -> dict[str, dict[str, object]]:
+    _, found = one.audit()
+    return {gate: finding for (_, gate), finding in found.items() if gate.startswith("mnemo.")}
+
+
+def run(one: Homes, pi: PiTool) -> tuple[Ended, str]:
+    """Run the real pi there once; returns how it ended and the system prompt it sent."""
+    with FakeModel() as model:
+        ended = PiHome(one.home("one"), pi).run(model, "hi", exported(one))
+        [body] = [body for body in model.bodies if body.get("messages")][:1]
+    return ended, json.dumps(body["messages"])
+
+
+def exported(one: Homes) -> dict[str, str]:
+    """Return what the env file that fleet wrote holds, as the launching shell would export it."""
+    lines = (one.home("one") / ".config/pi/.env").read_text().splitlines()
+    pairs = [line.partition("=") for line in lines if line.startswith("PI_MNEMO_")]
+    return {name: value.strip("'") for name, _, value in pairs}
+
+
+def holds(found: dict[str, dict[str, object]]) -> None:
+    bad = {g: f for g, f in found.items() if f["verdict"] not in ("pass", "not-applicable")}
+    assert not bad, bad
+    assert found["mnemo.placed"]["verdict"] == found["mnemo.seen"]["verdict"] == "pass"
+
+
+def state(one: Homes) -> dict[str, object]:
+    text = (one.home("one") / ".pi/agent/mnemo/.state.json").read_text()
+    told: dict[str, object] = json.loads(text)
+    return told
+
+
+def test_linked_from_a_folder_it_is_loaded_and_told_its_settings(one: Homes, pi: PiTool) -> None:
+    how = f"mnemo_install: link, mnemo_folder: ~/src/pi-mnemo, mnemo_source: {PACKAGE}"
+    declare(one, f"{how}, {WINDOW}")
+    code, output = one.run("provision", "--yes")
+    assert code == 0, output
+    holds(audited(one))
+
+    ended, said = run(one, pi)
+    assert ended.returncode == 0, ended
+    assert SAID in said
+    assert state(one)["window"] == {"start": 19 * 60, "end": 8 * 60 + 30, "zone": "Europe/Berlin"}
+    holds(audited(one))
+
+    code, output = one.run("uninstall", "--yes")
+    assert code == 0, output
+    assert not (one.home("one") / ".pi/agent/extensions/pi-mnemo").is_symlink()
+    assert not (one.home("one") / "src").exists()
+    assert (one.home("one") / ".pi/agent/mnemo/.state.json").exists()
+    assert audited(one)["mnemo.placed"]["verdict"] == "fail"
+
+
+def test_installed_by_pi_from_npm_it_is_loaded(one: Homes, pi: PiTool) -> None:
+    with NpmRegistry({NAME: {"0.1.0": files()}}) as registry:
+        registry.configure(one.home("one"))
+        declare(one, f"mnemo_version: 0.1.0, {WINDOW}")
+        assert one.run("plan")[0] == 2
+        code, output = one.run("provision", "--yes")
+        assert code == 0, output
+        assert "nothing to change" in one.run("plan")[1]
+    holds(audited(one))
+    ended, said = run(one, pi)
+    assert (ended.returncode, SAID in said) == (0, True), ended
+
+    settings = one.home("one") / ".pi/agent/settings.json"
+    document = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**document, "packages": []}))
+    assert audited(one)["mnemo.placed"]["verdict"] == "fail"
+    assert SAID not in run(one, pi)[1]
+    settings.write_text(json.dumps(document))
+    code, output = one.run("uninstall", "--yes")
+    assert code == 0, output
+    assert not (one.home("one") / ".pi/agent/npm/node_modules/@qltk/pi-mnemo").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("extensions/.gitignore", "pi-mnemo/\n"),
+        ("extensions/index.ts", "export default function () {}\n"),
+        ("settings.json", '{"extensions": ["-extensions/pi-mnemo/index.ts"]}'),
+        ("settings.json", '{"extensions": ["!extensions/pi-mnemo/index.ts"]}'),
+    ],
+)
+def test_what_is_said_to_hide_it_does(one: Homes, pi: PiTool, path: str, content: str) -> None:
+    how = f"mnemo_install: link, mnemo_folder: ~/src/pi-mnemo, mnemo_source: {PACKAGE}"
+    declare(one, f"{how}, {WINDOW}")
+    one.run("provision", "--yes")
+    (one.home("one") / ".pi/agent" / path).write_text(content)
+    assert audited(one)["mnemo.seen"]["verdict"] == "fail"
+    ended, said = run(one, pi)
+    assert (ended.returncode, SAID in said) == (0, False)
+
+
+def test_a_worker_of_its_own_does_nothing(one: Homes, pi: PiTool) -> None:
+    how = f"mnemo_install: link, mnemo_folder: ~/src/pi-mnemo, mnemo_source: {PACKAGE}"
+    declare(one, f'{how}, mnemo_worker: "1"')
+    assert one.run("provision", "--yes")[0] == 2
+    finding = audited(one)["mnemo.settings"]
+    assert "takes every pi for a worker" in str(finding["evidence"])
+    assert SAID not in run(one, pi)[1]
