@@ -1,5 +1,6 @@
 """``fleet``: the commands by name, and the way in."""
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -37,6 +38,8 @@ Begin with one of these:
   fleet check ssh://me@laptop    look at one machine, without an inventory
   fleet audit                    look at every target of the inventory
   fleet provision --limit laptop show what would change, ask, change it, verify it"""
+#: New objects between two searches for garbage; Python's own 700 costs a tenth of a short command.
+YOUNG = 50_000
 EXIT_CODES = """\b
 Exit codes, the same for every command:
   0  all required gates hold; nothing to change
@@ -62,6 +65,7 @@ def cli(context: click.Context) -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run ``fleet``; ends the process with an exit code."""
+    gc.set_threshold(YOUNG)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

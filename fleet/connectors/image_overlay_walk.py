@@ -1,23 +1,18 @@
 """Every name in an engine's layer folders, told to whoever searches them, the oldest first."""
 
 import os
-import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 
 from fleet.connectors.image_overlay import FOLDER, is_opaque, is_whiteout, read_unmarked
 from fleet.connectors.image_rootfs import RootTree
 from fleet.connectors.oci.tar import MAX_MEMBERS
-from fleet.connectors.scan.watch import Kind, Watch
+from fleet.connectors.scan.watch import Watch
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError
 from fleet.facts.walk import Unreadable
-
-_KINDS: dict[int, Kind] = {
-    stat.S_IFREG: "file",
-    stat.S_IFDIR: "directory",
-    stat.S_IFLNK: "link",
-}
 
 
 def tell_layers(layers: Sequence[RootTree], digests: Sequence[str], watch: Watch) -> None:
@@ -38,42 +33,59 @@ def tell_layers(layers: Sequence[RootTree], digests: Sequence[str], watch: Watch
 
 
 def _tell(layer: RootTree, watch: Watch) -> None:
-    names: set[int] = set()  # inodes of files that have more than one name
+    met: set[int] = set()  # inodes of files: a further name of one is a hard link
     folders, count = ["/"], 0
     while folders:
         folder = folders.pop()
-        above = folder.rstrip("/")
-        found = _in_folder(layer, folder, watch)
-        count += len(found)
-        if count > MAX_MEMBERS:
-            raise ProbeError(f"a layer has more than {MAX_MEMBERS} files; stopped reading")
-        for name, status in found:
-            path = f"{above}/{name}"
-            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "other")
-            if kind == "file":
-                if status.st_nlink > 1:
-                    kind = "other" if status.st_ino in names else kind
-                    names.add(status.st_ino)
-                read = partial(read_unmarked, layer, path)
-                watch.entry(path, kind, status.st_size if kind == "file" else 0, read)
-            elif kind == "other" and is_whiteout(status):
-                watch.whiteout(path)
-            else:
-                if kind == "directory":
+        with _opened(layer, folder) as (descriptor, entries):
+            count += len(entries)
+            if count > MAX_MEMBERS:
+                raise ProbeError(f"a layer has more than {MAX_MEMBERS} files; stopped reading")
+            if is_opaque(descriptor):
+                watch.whiteout(folder, opaque=True)
+            above = folder.rstrip("/")
+            for each in entries:
+                path = f"{above}/{each.name}"
+                if each.is_file(follow_symlinks=False):
+                    _tell_file(layer, watch, path, each, met)
+                elif each.is_dir(follow_symlinks=False):
                     folders.append(path)
-                watch.entry(path, kind, 0, _nothing)
+                    watch.entry(path, "directory", 0, _nothing)
+                elif each.is_symlink():
+                    watch.entry(path, "link", 0, _nothing)
+                elif is_whiteout(each.stat(follow_symlinks=False)):
+                    watch.whiteout(path)
+                else:
+                    watch.entry(path, "other", 0, _nothing)
 
 
-def _in_folder(layer: RootTree, folder: str, watch: Watch) -> list[tuple[str, os.stat_result]]:
-    """Return what a folder holds, in the order of names."""
+def _tell_file(
+    layer: RootTree, watch: Watch, path: str, each: "os.DirEntry[str]", met: set[int]
+) -> None:
+    inode = each.inode()
+    if inode in met:
+        watch.entry(path, "other", 0, _nothing)
+    else:
+        met.add(inode)
+        read = partial(read_unmarked, layer, path)
+        # Asking the kernel for the size of each of many thousand files is what a walk costs.
+        watch.entry(path, "file", partial(_size, each), read)
+
+
+def _size(each: "os.DirEntry[str]") -> int:
+    return each.stat(follow_symlinks=False).st_size
+
+
+@contextmanager
+def _opened(layer: RootTree, folder: str) -> Iterator[tuple[int, list["os.DirEntry[str]"]]]:
+    """Open a folder, and return what it holds in the order of names."""
     try:
         with layer.parent(folder) as (parent, name):
             descriptor = os.open(name, FOLDER, dir_fd=parent)
             try:
-                if is_opaque(descriptor):
-                    watch.whiteout(folder, opaque=True)
                 with os.scandir(descriptor) as entries:
-                    return sorted((each.name, each.stat(follow_symlinks=False)) for each in entries)
+                    found = sorted(entries, key=attrgetter("name"))
+                yield descriptor, found
             finally:
                 os.close(descriptor)
     except OSError as error:

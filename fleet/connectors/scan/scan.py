@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.scan.likely import Likely
 from fleet.connectors.scan.rules import Hit, Rules
-from fleet.connectors.scan.watch import Kind, Read
+from fleet.connectors.scan.watch import Kind, Read, Size
 from fleet.facts.model import MOST_FOUND, ScanFact, SecretFact
 from fleet.facts.request import Depth, ScanQuestion
 from fleet.facts.walk import Unreadable, shown
@@ -81,7 +81,7 @@ class LayerScan:
         self.layer(digest)
         self._unseen[self._number] = why
 
-    def entry(self, path: str, kind: Kind, size: int, read: Read) -> None:
+    def entry(self, path: str, kind: Kind, size: Size, read: Read) -> None:
         """Look into a file, where it is one to look into."""
         if path in self._under and self._first(path, opaque=kind == "directory"):
             self._covered(path, kind)
@@ -89,8 +89,10 @@ class LayerScan:
             return
         self._count.files += 1
         limit = self._likely.limit(path)
-        if (limit or self._all) and size and not self._cut:
-            self._look(path, size, read, limit)
+        if (limit or self._all) and not self._cut:
+            size = size() if callable(size) else size
+            if size:
+                self._look(path, size, read, limit)
 
     def whiteout(self, path: str, *, opaque: bool = False) -> None:
         """Note what a layer deletes of what was found in those below it."""

@@ -10,6 +10,10 @@ Kind: TypeAlias = Literal["file", "directory", "link", "other"]
 Read: TypeAlias = Callable[[int], bytes]
 
 
+#: Bytes of a file, or what tells them, where telling them costs something.
+Size: TypeAlias = int | Callable[[], int]
+
+
 class Watch(Protocol):
     """Is told of every layer of an image and of all that each holds, the oldest layer first.
 
@@ -30,7 +34,7 @@ class Watch(Protocol):
         """Say that the next layer cannot be looked into."""
         ...
 
-    def entry(self, path: str, kind: Kind, size: int, read: Read) -> None:
+    def entry(self, path: str, kind: Kind, size: Size, read: Read) -> None:
         """Tell of a name in this layer.
 
         Args:
