@@ -34,8 +34,8 @@ def request_for(
     """Compile the one request that answers all gates of a target, and a plan's questions.
 
     ``extra`` are further paths, from the planner. Paths asked twice are asked once, as deep as the
-    deeper of the two. ``scan`` says how an image is
-    searched for secrets, where a system wants that.
+    deeper of the two; of two alike, what may travel for one may travel. ``scan`` says how an image
+    is searched for secrets, where a system wants that.
     """
     public, secret = _exported(resolved)
     commands = tuple(_commands(resolved))
@@ -102,6 +102,9 @@ def _merged(questions: Iterable[PathQuestion]) -> tuple[PathQuestion, ...]:
         held = merged.get(question.path)
         if held is None or _DEPTH.index(question.read) > _DEPTH.index(held.read):
             merged[question.path] = question
+        elif held.read is question.read:
+            told = tuple(dict.fromkeys((*held.public, *question.public)))
+            merged[question.path] = replace(held, public=told)
     return tuple(merged.values())
 
 

@@ -1,9 +1,10 @@
 """Which MCP servers pi gets, from which file, and which files are shadowed.
 
 Two hosts can own them. ``pi-mcp-adapter`` merges up to six files field by field, later ones win,
-and replaces pi's own host. Without it pi (from 0.99) reads the file in its agent folder and, in a
-project that it trusts, ``.pi/mcp.json``; there a project's entry without command, url and type
-changes three settings of the other and keeps the rest.
+and replaces pi's own host; in its exclusive mode it reads one of them only. Without it pi (from
+0.99) reads the file in its agent folder and, in a project that it trusts, ``.pi/mcp.json``; there
+a project's entry without command, url and type changes three settings of the other and keeps the
+rest.
 """
 
 import json
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fleet.facts.model import PathFact, State
+from fleet.verifier.launches import text
 from fleet.verifier.look import Look
 from fleet.verifier.pi_sources import sources
 
@@ -29,8 +31,29 @@ ADAPTER = "pi-mcp-adapter"
 OFF = "-builtin:mcp"
 BUILT_IN_FILES = ("mcp-agent", "mcp-project-pi")
 
-_OF_URLS = ("url", "headers", "bearerToken", "bearerTokenEnv", "oauth", "auth")
-_OF_COMMANDS = ("command", "args", "env", "cwd")
+MODE = "PI_MCP_CONFIG_MODE"
+#: What the adapter drops of an entry when a later one turns it into another kind of server, and
+#: the credentials that it does not hand on to another URL (``config.ts`` of 2.36.0).
+_OF_COMMANDS = ("command", "args", "env", "cwd", "pluginDataDir", "literalEnv", "inheritEnv")
+_BOUND = (
+    "headers",
+    "bearerToken",
+    "bearerTokenEnv",
+    "bearerTokenStore",
+    "requestHeadersCommand",
+    "caFile",
+)
+_OF_URLS = ("url", *_BOUND, "auth", "oauth", "httpTransport")
+#: Where the adapter finds servers beside the files.
+_ELSEWHERE = {
+    "imports": "it imports the servers of other programs",
+    "claudePlugins": "it takes the servers of plugins",
+}
+_SETTINGS_ELSEWHERE = {
+    "hostConfigDiscovery": "it discovers the servers of other programs",
+    "ancestorConfigRoots": "it reads the files of folders above the project",
+    "agentPluginPaths": "it takes the servers of plugins",
+}
 _OVERRIDES = ("enabled", "exposure", "toolExposure")
 _STARTS = ("command", "url", "type")
 
@@ -84,14 +107,19 @@ class Host:
     """Who hosts the servers in a session of pi.
 
     Attributes:
-        adapter: ``pi-mcp-adapter`` is loaded, and replaces pi's own host.
+        source: what names ``pi-mcp-adapter``; empty where nothing does.
         off: pi's own host is turned off.
         unread: lines about what decides this and could not be read.
     """
 
-    adapter: bool = False
+    source: str = ""
     off: bool = False
     unread: list[str] = field(default_factory=list)
+
+    @property
+    def adapter(self) -> bool:
+        """Tell whether the adapter is loaded, which replaces pi's own host."""
+        return bool(self.source)
 
 
 def host_of(look: Look) -> Host:
@@ -111,7 +139,7 @@ def host_of(look: Look) -> Host:
         host.off = OFF in extensions
         names += [s for s in extensions if not s.startswith(("-", "!"))]
         names += sources(settings, "packages")
-    host.adapter = any(map(_is_adapter, names))
+    host.source = next(filter(_is_adapter, names), "")
     return host
 
 
@@ -131,7 +159,12 @@ def _is_adapter(source: str) -> bool:
 
 def adapter_servers(look: Look) -> Servers:
     """Merge the adapter's files as it does."""
-    return _merged(look, ADAPTER_FILES, _adapted)
+    exclusive = any(text(one, MODE).strip().lower() == "exclusive" for one in look.launches())
+    found = _merged(look, ("mcp-agent",) if exclusive else ADAPTER_FILES, _adapted)
+    for name, told in _SETTINGS_ELSEWHERE.items():
+        if found.settings.get(name) not in (None, [], "off", "prompt") and not exclusive:
+            found.unread.append(f"{told} ({name}), which were not looked at")
+    return found
 
 
 def built_in_servers(look: Look) -> Servers:
@@ -149,6 +182,12 @@ def _merged(look: Look, names: Iterable[str], merge: _Merge) -> Servers:
         if content is None:
             found.unread.append(f"{fact.path}: {fact.why or 'it could not be understood'}")
             continue
+        if merge is _adapted:
+            found.unread += [
+                f"{fact.path}: {told} ({key}), which were not looked at"
+                for key, told in _ELSEWHERE.items()
+                if content.get(key)
+            ]
         settings = content.get("settings")
         found.settings |= settings if isinstance(settings, dict) else {}
         for server, fields in _entries(content).items():
@@ -177,11 +216,14 @@ def _entries(content: Mapping[str, object]) -> dict[str, dict[str, object]]:
 def _adapted(held: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
     dropped: tuple[str, ...] = ()
     if isinstance(fields.get("command"), str):
-        dropped = _OF_URLS
+        dropped = (*_OF_URLS, "socket")
     elif isinstance(fields.get("url"), str):
-        # Credentials of another URL are not handed on to a new one.
-        moved = "url" in held and held["url"] != fields["url"]
-        dropped = (*_OF_COMMANDS, *_OF_URLS) if moved else _OF_COMMANDS
+        dropped = (*_OF_COMMANDS, "socket")
+        if held and held.get("url") != fields["url"]:
+            kept = ("oauth",) if held.get("oauth") is False else ()
+            dropped = tuple(n for n in (*dropped, *_BOUND, "oauth") if n not in kept)
+    elif isinstance(fields.get("socket"), str):
+        dropped = (*_OF_COMMANDS, *_OF_URLS)
     return {n: v for n, v in held.items() if n not in dropped} | dict(fields)
 
 

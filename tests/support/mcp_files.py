@@ -24,7 +24,7 @@ ADAPTER = json.dumps({"packages": ["npm:pi-mcp-adapter@2.36.0"]}).encode()
 
 def keys() -> tuple[str, ...]:
     """Return the keys whose values an audit asks for."""
-    return load_catalogue().system("pi").artifacts["mcp-agent"].keys
+    return load_catalogue().system("pi-mcp").artifacts["mcp-agent"].keys
 
 
 def declare(world: World, path: str, content: object) -> World:

@@ -5,13 +5,13 @@ from fleet.verifier.code import read_code
 from fleet.verifier.launches import Unseen, over_launches, text, value
 from fleet.verifier.look import Look
 from fleet.verifier.markers import sight
+from fleet.verifier.mcp_owners import URL
 from fleet.verifier.model import (
     Judgement,
     follows_from,
     not_applicable,
 )
 
-URL = "MEMPALACE_REMOTE_URL"
 DEVICE = "MEMPALACE_PI_DEVICE"
 
 

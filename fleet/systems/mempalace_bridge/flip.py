@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fleet.facts.model import Answer, EndpointFact, LaunchFact, Trouble
-from fleet.systems.mempalace_bridge.client import URL
 from fleet.verifier.answers import line, named, placed, remedy_of, told, was_sent
 from fleet.verifier.launches import text, unseen_launch, value
 from fleet.verifier.look import Look
+from fleet.verifier.mcp_owners import URL
 from fleet.verifier.model import (
     Judgement,
     Verdict,

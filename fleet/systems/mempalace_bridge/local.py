@@ -3,9 +3,9 @@
 from datetime import UTC, date, datetime
 
 from fleet.facts.model import PathFact, ProcessFact, State
-from fleet.systems.mempalace_bridge.client import URL
 from fleet.verifier.launches import value
 from fleet.verifier.look import NOT_ASKED, Look
+from fleet.verifier.mcp_owners import URL
 from fleet.verifier.model import (
     Judgement,
     failed,

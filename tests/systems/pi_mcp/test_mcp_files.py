@@ -1,4 +1,4 @@
-"""The MCP servers that pi gets: the order of files, and credentials that run as commands."""
+"""Which file decides about each MCP server, in the order of the real adapter."""
 
 import json
 import shutil
@@ -46,49 +46,21 @@ def judged(
         there.file(SETTINGS, ADAPTER)
     for path, content in files.items():
         declare(there, path, content)
-    return findings(target("pi", project_dir="/work"), there)["pi.mcp"]
+    return findings(target("pi-mcp", project_dir="/work"), there)["mcp.files"]
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Living:
     (tmp_path / "tools").mkdir()
     (tmp_path / "home").mkdir()
-    return Living(tmp_path / "home", shells(tmp_path / "tools")["dash"])
-
-
-def test_d06_a_token_that_begins_with_an_exclamation_mark_would_be_executed(here: Living) -> None:
-    here.configure("mcp.json", (CASES / "D06/mcp.json").read_text())
-    here.configure("settings.json", ADAPTER.decode())
-    gate = here.findings()["pi.mcp"]
-    assert gate.verdict is Verdict.FAIL
-    told = "bearerToken begins with `!` and would be executed as a command"
-    assert gate.evidence == (f"server mempalace in ~/.pi/agent/mcp.json: {told}",)
-    assert "EXAMPLE" not in str(gate)
-
-
-@pytest.mark.parametrize(
-    ("token", "verdict"),
-    [
-        ("!tok-EXAMPLE-1", Verdict.FAIL),
-        ("!!tok-EXAMPLE-1", Verdict.PASS),
-        ("!pass show palace", Verdict.PASS),
-        ("tok-EXAMPLE-1", Verdict.PASS),
-        ("${PALACE_TOKEN}", Verdict.PASS),
-    ],
-)
-@pytest.mark.parametrize("adapter", [True, False])
-def test_what_a_credential_is(token: str, verdict: Verdict, adapter: bool) -> None:
-    in_token = server(url=ONE, bearerToken=token)
-    in_header = server(url=ONE, headers={"X-Key": token})
-    for content in (in_token, in_header):
-        assert judged({AGENT: content}, adapter=adapter).verdict is verdict
+    return Living(tmp_path / "home", shells(tmp_path / "tools")["dash"], ("pi-mcp",))
 
 
 def test_d07_the_last_file_wins_and_the_others_are_named(here: Living) -> None:
     shutil.copytree(CASES / "D07/home", here.home, dirs_exist_ok=True)
     here.configure("settings.json", ADAPTER.decode())
     project = str(CASES / "D07/project")
-    gate = here.findings(here.declared(project_dir=project))["pi.mcp"]
+    gate = here.findings(here.declared(project_dir=project))["mcp.files"]
     assert gate.verdict is Verdict.WARN
     others = "~/.config/mcp/mcp.json, ~/.agents/mcp.json, ~/.pi/agent/mcp.json"
     assert gate.evidence == (f"server mempalace: {project}/.mcp.json wins over {others}",)
@@ -98,7 +70,7 @@ def test_a_moved_agent_folder_is_honoured(here: Living) -> None:
     shutil.copytree(CASES / "D07/home", here.home, dirs_exist_ok=True)
     shutil.copytree(here.agent, here.home / "moved")
     (here.home / "moved/settings.json").write_bytes(ADAPTER)
-    gate = here.findings(here.declared(agent_dir="~/moved"))["pi.mcp"]
+    gate = here.findings(here.declared(agent_dir="~/moved"))["mcp.files"]
     assert "~/moved/mcp.json wins over" in gate.evidence[0]
 
 
@@ -111,26 +83,44 @@ def test_what_only_the_adapter_reads_is_told() -> None:
     assert judged(files).verdict is Verdict.PASS
 
 
-def test_a_variable_that_no_launch_exports_is_told() -> None:
-    world = World().launch()
-    held = world.launches["bash -lc"]
-    unset = {"AWS_PROFILE": {"set": False}}
-    world.launches["bash -lc"] = type(held).model_validate(held.model_dump() | {"variables": unset})
-    for content in (
-        server(url=ONE, bearerToken="${AWS_PROFILE}"),
-        server(url=ONE, bearerTokenEnv="AWS_PROFILE"),
-    ):
-        gate = judged({AGENT: content}, world=world)
-        assert gate.verdict is Verdict.FAIL
-        assert "AWS_PROFILE, which bash -lc does not export" in gate.evidence[0]
-
-
 def test_no_server_is_not_applicable() -> None:
     assert judged({}).verdict is Verdict.NOT_APPLICABLE
     assert judged({AGENT: server(url=ONE, disabled=True)}).verdict is Verdict.NOT_APPLICABLE
     off = World().launch().file(SETTINGS, b'{"extensions": ["-builtin:mcp"]}')
     files = {AGENT: server(url=ONE)}
     assert judged(files, adapter=False, world=off).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_an_exclusive_adapter_reads_one_file() -> None:
+    files = {GENERIC: server(url=ONE), AGENT: server(url=TWO), PROJECT: server(url=ONE)}
+    assert judged(files).verdict is Verdict.WARN
+    world = World().launch(variables={"PI_MCP_CONFIG_MODE": " Exclusive"})
+    assert judged(files, world=world).evidence == (f"mempalace: {AGENT}",)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"imports": ["cursor"]}, "it imports the servers of other programs (imports)"),
+        ({"settings": {"hostConfigDiscovery": "on"}}, "it discovers the servers"),
+        ({"settings": {"ancestorConfigRoots": ["~/src"]}}, "(ancestorConfigRoots)"),
+        ({"settings": {"agentPluginPaths": ["~/p"]}}, "(agentPluginPaths)"),
+        ({"claudePlugins": [{"path": "x"}]}, "(claudePlugins)"),
+    ],
+)
+def test_servers_from_elsewhere_were_not_looked_at(more: dict[str, object], told: str) -> None:
+    gate = judged({AGENT: server(url=ONE) | more})
+    assert gate.verdict is Verdict.NOT_CHECKED
+    assert told in gate.message
+    assert judged({AGENT: server(url=ONE) | more}, adapter=False).verdict is Verdict.PASS
+
+
+def test_discovery_that_is_off_is_none() -> None:
+    for value in ("off", "prompt"):
+        settings: dict[str, object] = {
+            "settings": {"hostConfigDiscovery": value, "ancestorConfigRoots": []}
+        }
+        assert judged({AGENT: server(url=ONE) | settings}).verdict is Verdict.PASS
 
 
 def test_a_file_that_cannot_be_understood_is_not_checked() -> None:
@@ -158,6 +148,18 @@ MERGED: dict[str, dict[str, object]] = {
     "a variable of the same url": {
         GENERIC: server(url=ONE, bearerTokenEnv="A"),
         AGENT: server(url=ONE, directTools=["x"]),
+    },
+    "a socket after a url": {
+        GENERIC: server(url=ONE, bearerTokenEnv="A", oauth=False),
+        AGENT: server(socket="${SOCKET}"),
+    },
+    "no oauth of another url": {
+        GENERIC: server(url=ONE, oauth=False, auth="${AUTH}", bearerTokenEnv="A"),
+        AGENT: server(url=TWO),
+    },
+    "what is only of commands": {
+        GENERIC: server(command="x", inheritEnv=["A"], cwd="/"),
+        AGENT: server(url=ONE),
     },
     "two servers": {GENERIC: server("a", url=ONE), PROJECT_PI: server("b", url=TWO)},
 }
@@ -203,8 +205,8 @@ def test_servers_are_merged_as_the_real_adapter_does(
 
 
 def merged(world: World) -> dict[str, object]:
-    where = target("pi", project_dir="/work")
-    (resolved,) = resolve([load_catalogue().system("pi")], where)
+    where = target("pi-mcp", project_dir="/work")
+    (resolved,) = resolve([load_catalogue().system("pi-mcp")], where)
     world.nothing_else([q.path for q in request_for(where, [resolved], nonce="n0nce").paths])
     look = Look(where, resolved, world.facts(where), date(2026, 12, 1))
     return {n: dict(s.fields) for n, s in adapter_servers(look).servers.items()}

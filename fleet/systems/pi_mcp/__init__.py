@@ -1,0 +1,1 @@
+"""The system ``pi-mcp``: MCP servers in a session of pi, and who owns them."""

@@ -1,0 +1,9 @@
+"""What YAML cannot say about MCP servers in pi."""
+
+from fleet.systems.pi_mcp.answers import answers
+from fleet.systems.pi_mcp.files import files
+from fleet.systems.pi_mcp.host import host
+from fleet.systems.pi_mcp.tools import tools
+from fleet.systems.pi_mcp.values import values
+
+__all__ = ["answers", "files", "host", "tools", "values"]
