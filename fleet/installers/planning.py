@@ -10,7 +10,7 @@ from fleet.facts.request import PathQuestion, Read
 from fleet.installers import ledger as ledgers
 from fleet.installers.decision import Decision, unseen
 from fleet.installers.ground import check_ledger, closed_conflict, closed_folder, real_parent
-from fleet.installers.items import Item, PackageBody
+from fleet.installers.items import Item, MergeBody, PackageBody
 from fleet.installers.kinds import KINDS
 from fleet.installers.kinds.service import links
 from fleet.installers.ledger import Entry, Ledger, read_ledger
@@ -216,6 +216,8 @@ def _decide(item: Item, site: Site, stuck: Collection[str]) -> Decision:
         site.folders = folders
     for step in decision.steps:
         site.touched.update(a.path for a in step.actions if not isinstance(a, Run))
+        if isinstance(item.body, MergeBody):
+            site.leave(step.actions)
     return decision
 
 

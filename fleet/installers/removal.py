@@ -81,6 +81,8 @@ def take_away(site: Site, entries: Iterable[Entry]) -> Removal:
             if taken.left:
                 conflicts.append(_left(site, entry, taken.left))
                 continue
+            if entry.kind == "merge":
+                site.leave(taken.actions)
             actions += taken.actions
             notes += taken.notes
             gone.append(entry)

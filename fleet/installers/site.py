@@ -5,7 +5,7 @@ Paths are absolute, with the home of the facts filled in. Nothing here reads a t
 
 import hashlib
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fleet.errors import SecretError
@@ -14,7 +14,19 @@ from fleet.facts.model import EnvFile, Facts, PathFact
 from fleet.facts.model import State as Seen
 from fleet.installers.content import filled, references
 from fleet.installers.ledger import Entry, Ledger
-from fleet.installers.model import ABSENT, AS_LEFT, FOLDER, Content, MakeFolder, State
+from fleet.installers.model import (
+    ABSENT,
+    AS_LEFT,
+    FOLDER,
+    Action,
+    Content,
+    EditFile,
+    MakeFolder,
+    PutBack,
+    PutFile,
+    State,
+    TakePath,
+)
 from fleet.inventory.model import SecretRef
 from fleet.secrets import Secret, keyed_digest
 
@@ -93,6 +105,7 @@ class Site:
         touched: paths this plan changes; a later action on one expects it as this plan left it.
         provided: folders this plan fills, so that a link may lead into them.
         closed: folders that were seen in which the user who was asked may not write.
+        left: by the path of a file that this plan edits, what facts will say of it then.
     """
 
     facts: Facts
@@ -104,6 +117,8 @@ class Site:
     touched: set[str] = field(default_factory=set)
     provided: set[str] = field(default_factory=set)
     closed: frozenset[str] = field(init=False)
+    left: dict[str, dict[str, object]] = field(default_factory=dict)
+    _written: dict[str, bytes] = field(default_factory=dict)
     _absolute: dict[str, PathFact] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -133,15 +148,49 @@ class Site:
         return "~" + path[len(home) :] if home and path.startswith(f"{home}/") else path
 
     def seen(self, path: str) -> PathFact | None:
-        """Return what was read at a path, however it was spelt when it was asked."""
-        return self.facts.paths.get(path) or self._absolute.get(self.absolute(path))
+        """Return what was read at a path, or what this plan's edits leave there.
+
+        It does not matter how the path was spelt when it was asked.
+        """
+        fact = self.facts.paths.get(path) or self._absolute.get(self.absolute(path))
+        if fact is None:
+            return None
+        left = self.left.get(fact.final or fact.absolute)
+        return fact if left is None else fact.model_copy(update=left)
 
     def content(self, fact: PathFact | None) -> bytes | None:
         """Return a path's bytes, or None when they were not read."""
         held = self.facts.content(fact)
         if held is None and fact is not None and fact.sha256 is not None:
-            held = self.blobs.get(fact.sha256)
+            held = self._written.get(fact.sha256, self.blobs.get(fact.sha256))
         return held
+
+    def leave(self, actions: Iterable[Action]) -> None:
+        """Remember what edits leave behind: a later one in the same file begins there."""
+        for action in actions:
+            if isinstance(action, PutFile | EditFile | PutBack | TakePath):
+                self.touched.add(action.path)
+                self.left[action.path] = self._left(action)
+
+    def _left(self, action: PutFile | EditFile | PutBack | TakePath) -> dict[str, object]:
+        if isinstance(action, TakePath):
+            return {"state": Seen.ABSENT, "kind": None, "final": None, "sha256": None}
+        if isinstance(action, PutBack):
+            return {"sha256": None, "why": "what was kept of it is put back first"}
+        data = action.content.data if isinstance(action, PutFile) else self._edited(action)
+        digest = hashlib.sha256(data).hexdigest()
+        self._written[digest] = data
+        told = {"state": Seen.PRESENT, "kind": "file", "final": action.path, "why": None}
+        return {**told, "sha256": digest, "size": len(data)}
+
+    def _edited(self, action: EditFile) -> bytes:
+        at = next((p for p, fact in self.facts.paths.items() if fact.final == action.path), None)
+        data = self.content(self.seen(at or action.path)) or b""
+        parts, end = [], 0
+        for splice in action.splices:
+            parts += [data[end : splice.offset], splice.insert.data]
+            end = splice.offset + splice.removed
+        return b"".join([*parts, data[end:]])
 
     def state(self, path: str) -> State | None:
         """Return what lies at a path; None when that was not, or could not be, seen."""
