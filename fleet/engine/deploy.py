@@ -29,6 +29,7 @@ from fleet.installers.planning import plan as plan_target
 from fleet.installers.program import program
 from fleet.inventory.model import Kind, Target, Value
 from fleet.systems.resolve import Resolved, resolve
+from fleet.verifier.look import Look
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,26 @@ def _items(
     if further:
         target = replace(target, variables={**target.variables, **further})
         resolved = resolve(systems, target)
-    return desired(resolved, target, files)
+    items = desired(resolved, target, files)
+    return items if facts is None else _foreseen(items, resolved, target, context, facts)
+
+
+def _foreseen(
+    items: Sequence[Item],
+    resolved: Sequence[Resolved],
+    target: Target,
+    context: Context,
+    facts: Facts,
+) -> tuple[Item, ...]:
+    """Mark the items that would do harm beside what is there or comes with them."""
+    problems: dict[str, tuple[str, str]] = {}
+    for r in resolved:
+        foresee = context.catalogue.foresight(r.system.system)
+        if foresee:
+            look = Look(target, r, facts, facts.taken_at.date())
+            found = foresee(look, items)
+            problems |= {f"{r.system.system}.{name}": why for name, why in found.items()}
+    return tuple(replace(item, problem=problems.get(item.key, item.problem)) for item in items)
 
 
 def plan_uninstall(

@@ -194,7 +194,7 @@ def _holder(content: bytes) -> str:
 def _decide(item: Item, site: Site, stuck: Collection[str]) -> Decision:
     if item.problem:
         what, hint = item.problem
-        conflict = Conflict(key=item.key, path=site.absolute(item.path), what=what, hint=hint)
+        conflict = Conflict(key=item.key, path=_place(item, site), what=what, hint=hint)
         return Decision(conflicts=(conflict,))
     folders = dict(site.folders)
     try:
@@ -219,6 +219,12 @@ def _decide(item: Item, site: Site, stuck: Collection[str]) -> Decision:
         if isinstance(item.body, MergeBody):
             site.leave(step.actions)
     return decision
+
+
+def _place(item: Item, site: Site) -> str:
+    """Return where an item goes: its path, or of a package its name."""
+    package = item.body.package if isinstance(item.body, PackageBody) else ""
+    return site.absolute(item.path) or package
 
 
 def _waits(item: Item, site: Site, needed: str) -> Conflict:

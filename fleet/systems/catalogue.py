@@ -4,7 +4,7 @@ Built-in systems are the folders beside this file. A third party adds one by an 
 group ``fleet.systems`` whose value is a package that holds ``system.yml`` and ``gates.py``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -23,7 +23,8 @@ from fleet.inventory.yaml import load as load_yaml
 from fleet.systems.model import Gate, System
 
 if TYPE_CHECKING:
-    from fleet.verifier.look import Check
+    from fleet.installers.items import Item
+    from fleet.verifier.look import Check, Look
 
 GROUP = "fleet.systems"
 FILE = "system.yml"
@@ -38,6 +39,11 @@ class Entry:
 
 
 Derive: TypeAlias = Callable[[Mapping[str, Value], Facts], Mapping[str, Value]]
+
+
+#: Why an artifact must not be brought, and what to do.
+Problem: TypeAlias = tuple[str, str]
+Foresee: TypeAlias = "Callable[[Look, Sequence[Item]], Mapping[str, Problem]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,15 @@ class Catalogue:
             return None
         provisional = getattr(module, "PROVISIONAL", {})
         return Derivation(cast("Derive", function), dict(provisional))
+
+    def foresight(self, system: str) -> "Foresee | None":
+        """Return what tells which artifacts would do harm once all that is desired is there.
+
+        That is ``foreseen(look, items)`` in its ``gates.py``: from the system on its target as it
+        is, and all items that are to be there, problems by the names of the system's artifacts.
+        """
+        function = getattr(self._gates(system), "foreseen", None)
+        return cast("Foresee", function) if callable(function) else None
 
     def extended(self, gates: Iterable[tuple[str, Gate]]) -> "Catalogue":
         """Return a catalogue with a user's gates added to their systems.

@@ -53,9 +53,9 @@ class Owners:
     fatal: bool = False
 
 
-def palace_owners(look: Look) -> Owners:
-    """Find what declares the palace's tools beside the bridge."""
-    host = host_of(look)
+def palace_owners(look: Look, host: Host | None = None) -> Owners:
+    """Find what declares the palace's tools beside the bridge; ``host`` as it is by default."""
+    host = host or host_of(look)
     found = Owners(unseen=[*host.unread])
     if host.adapter:
         _adapter(look, found)

@@ -16,6 +16,7 @@ from fleet.systems.mempalace_bridge.deep import tools as deep_tools
 from fleet.systems.mempalace_bridge.deep import wakeup as deep_wakeup
 from fleet.systems.mempalace_bridge.fallback import fallback
 from fleet.systems.mempalace_bridge.flip import flip_path, symptom
+from fleet.systems.mempalace_bridge.foreseen import foreseen
 from fleet.systems.mempalace_bridge.local import archive, no_local
 from fleet.systems.mempalace_bridge.notify import notify_path
 from fleet.systems.mempalace_bridge.seen import seen
@@ -54,6 +55,7 @@ __all__ = [
     "feed_on",
     "feed_remote",
     "flip_path",
+    "foreseen",
     "identity",
     "no_local",
     "notify_path",

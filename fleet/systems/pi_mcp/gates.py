@@ -2,8 +2,9 @@
 
 from fleet.systems.pi_mcp.answers import answers
 from fleet.systems.pi_mcp.files import files
+from fleet.systems.pi_mcp.foreseen import foreseen
 from fleet.systems.pi_mcp.host import host
 from fleet.systems.pi_mcp.tools import tools
 from fleet.systems.pi_mcp.values import values
 
-__all__ = ["answers", "files", "host", "tools", "values"]
+__all__ = ["answers", "files", "foreseen", "host", "tools", "values"]
