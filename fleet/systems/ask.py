@@ -100,12 +100,17 @@ def _merged(questions: Iterable[PathQuestion]) -> tuple[PathQuestion, ...]:
     merged: dict[str, PathQuestion] = {}
     for question in questions:
         held = merged.get(question.path)
-        if held is None or _DEPTH.index(question.read) > _DEPTH.index(held.read):
-            merged[question.path] = question
-        elif held.read is question.read:
-            told = tuple(dict.fromkeys((*held.public, *question.public)))
-            merged[question.path] = replace(held, public=told)
+        merged[question.path] = question if held is None else _deeper(held, question)
     return tuple(merged.values())
+
+
+def _deeper(one: PathQuestion, other: PathQuestion) -> PathQuestion:
+    if {one.read, other.read} == {Read.WHOLE, Read.JSON}:
+        # A file's structure can be told from its bytes, and an edit needs the bytes.
+        return one if one.read is Read.WHOLE else other
+    if one.read is other.read:
+        return replace(one, public=tuple(dict.fromkeys((*one.public, *other.public))))
+    return max(one, other, key=lambda question: _DEPTH.index(question.read))
 
 
 def _commands(resolved: Sequence[Resolved]) -> Iterator[CommandQuestion]:

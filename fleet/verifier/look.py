@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TypeAlias
 
+from fleet.facts.jsonshape import json_shape
 from fleet.facts.model import EndpointFact, Facts, LaunchFact, PathFact, State
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import keyed_digest
@@ -85,6 +86,17 @@ class Look:
             return None
         held = self.facts.content(fact)
         return self.blobs.get(fact.sha256) if held is None else held
+
+    def shape(self, name: str) -> str | None:
+        """Return a JSON artifact's text without secrets; None when it was not read.
+
+        Where its bytes were read for a plan, the text is made of them here.
+        """
+        fact = self.artifact(name)
+        if fact is None or fact.shape is not None:
+            return fact.shape if fact else None
+        content = self.content(fact)
+        return None if content is None else json_shape(content, self.resolved.artifacts[name].keys)
 
     def launches(self) -> tuple[LaunchFact, ...]:
         """Return what was seen of the declared ways of launching pi, in the order declared.

@@ -46,10 +46,24 @@ CASES = {
     "empty": "",
     "no object": "12",
     "a comma too many": '{"url": "u",}',
+    "references": json.dumps(
+        {
+            "a": ["{env:A}", "${env:B_2}", "${input:c}", "Bearer {env:A}", "{file:~/.t/x-1}"],
+            "b": "{env:A} tok-EXAMPLE-canary",
+            "c": "{file:a b}",
+            "url": ["{env:A}", "tok-EXAMPLE-canary"],
+        }
+    ),
+    "a list after a public key": '{"command": ["sh", "tok-EXAMPLE-canary"], "url": "u"}',
+    "comments": '{ // tok-EXAMPLE-canary "x"\r\n"url": /* } " */ "http://a/*b*/", /**/\n'
+    '"t": "// tok-EXAMPLE-canary", /* * tok-EXAMPLE-canary\n ***/ } // end',
+    "a comment at the end": '{"a": 1} // tok-EXAMPLE-canary',
     "public, private, public": '{"directTools": ["a@b", "c"], "x": "y", "url": "z"}',
 }
 NOT = {
-    "a comment": '{"a": 1} // tok-EXAMPLE-canary',
+    "a comment without end": '{"a": 1} /* tok-EXAMPLE-canary *',
+    "a comment between key and colon": '{"url" /* a */ : "tok-EXAMPLE-canary"}',
+    "a stray slash": '{"a": 1 / "tok-EXAMPLE-canary"}',
     "an end that is missing": '{"token": "tok-EXAMPLE-canary',
     "a start that is missing": '{"token": tok-EXAMPLE-canary"}',
     "a public one without end": '{"url":"https://a, tok-EXAMPLE-canary',
@@ -88,7 +102,7 @@ def test_structure_and_public_values_are_kept() -> None:
     told = json.loads(json_shape(CASES["servers"].encode(), PUBLIC) or "")
     server = told["mcpServers"]["mempalace"]
     assert server["url"] == "https://palace.example.net/mcp"
-    assert server["directTools"] == ["a", "b"]
+    assert server["directTools"] == ["a", "x"]
     assert server["timeout"] == 1.5e3
     assert server["headers"] == {"Authorization": "xxxxxx " + "x" * 18, "X-Team": "${TEAM}"}
     assert server["bearerToken"] == "!" + "x" * len(TOKEN)

@@ -59,6 +59,7 @@ def test_files_that_pi_takes(here: Living) -> None:
         ("settings.json", [], "the whole: is no object"),
         ("keybindings.json", {"app.tools.expand": 7}, "app.tools.expand"),
         ("models.json", {"providers": {"fake": {**PROVIDER, "models": {}}}}, "is no array"),
+        ("models.json", '{"providers": {}, // a\n, }', "line 2, column 1"),
         ("models.json", {"providers": {"fake": {**PROVIDER, "apiKey": 7}}}, "apiKey: is no string"),
         ("settings.json", {"packages": ["npm:pi-none@1"]}, "the package pi-none is not installed"),
         ("settings.json", "[" * 100_000, "nested too deep"),
@@ -248,3 +249,10 @@ def test_the_real_pi_ignores_settings_that_do_not_parse(here: Living, pi: PiTool
         check=False,
     )
     assert ended.returncode == 0
+
+
+def test_models_may_have_comments_and_trailing_commas_and_settings_may_not(here: Living) -> None:
+    here.configure("models.json", '{ // "mine"\n "providers": {}, }')
+    assert here.findings()["pi.settings"].verdict is Verdict.PASS
+    here.configure("settings.json", '{ // "mine"\n "theme": "dark" }')
+    assert here.findings()["pi.settings"].verdict is Verdict.FAIL

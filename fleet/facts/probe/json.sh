@@ -4,8 +4,13 @@ _json_rules() { # one token a line: strings with the ":" of a key, and what is b
   _SO=$(printf '\002') # stands for a line feed of the file
   _BL="[ $_TAB$(printf '\r')$_SO]*"
   _STR='"([^"\\]|\\[^'$_SO'])*"'
-  _PLAIN="[][{}:,0-9.eE+aflnrstu $_TAB$(printf '\r')$_SO-]*"
-  _SHOW="/^\"/!{
+  _COM="//[^$_SO$(printf '\r')]*|/[*]([^*]|[*]+[^*/])*[*]+/"
+  _PLAIN="[][{},0-9.eE+aflnrstu $_TAB$(printf '\r')$_SO-]*"
+  _ID='[A-Za-z_][A-Za-z0-9_]*'
+  _SHOW="s~^//.*~//~
+s~^/[*].*~/**/~
+/^\//b
+/^\"/!{
 /}/{
 x
 s/.*//
@@ -17,8 +22,16 @@ b
 h
 b
 }
-/^\"(Bearer )?[\$][{][A-Za-z_][A-Za-z0-9_]*[}]\"\$/b
+/^\"(Bearer )?([\$][{](env:|input:)?$_ID[}]|[{]env:$_ID[}]|[{]file:[A-Za-z0-9_.\/~-]+[}])\"\$/{
+x
+s/.*//
+x
+b
+}
 G
+x
+s/.*//
+x
 "
   _MASK="s/\\n.*//
 s/^\"//
@@ -37,9 +50,9 @@ _json() { # key, file, public names
     _note "$1" present 'it is no plain JSON: not told'
     return 0
   fi
-  _toks=$(tr '\n' '\002' <"$2" | sed -E "s/$_STR($_BL:)?/$_SOH&$_SOH/g" | tr '\001' '\n' && printf .)
+  _toks=$(tr '\n' '\002' <"$2" | sed -E "s~$_STR($_BL:)?|$_COM~$_SOH&$_SOH~g" | tr '\001' '\n' && printf .)
   _toks=${_toks%.}
-  if printf '%s\n' "$_toks" | grep -Evq "^($_STR($_BL:)?|$_PLAIN)\$"; then
+  if printf '%s\n' "$_toks" | grep -Evq "^($_STR($_BL:)?|$_COM|$_PLAIN)\$"; then
     _note "$1" present 'it is no plain JSON: not told'
     return 0
   fi

@@ -5,6 +5,7 @@ import posixpath
 from dataclasses import dataclass, field
 
 from fleet.facts.model import PathFact, State
+from fleet.installers.jsonc_read import BrokenJson, read_jsonc
 from fleet.systems.pi.named import missing_names
 from fleet.systems.pi.package import package_of
 from fleet.verifier.look import Look
@@ -44,12 +45,16 @@ def _file(look: Look, name: str, fact: PathFact, found: _Found) -> None:
     if fact.state in (State.DANGLING, State.LOOP):
         found.wrong.append(f"{fact.path}: a link that leads nowhere")
         return
-    text = fact.shape if name == "models" else _text(look, fact)
+    comments = name == "models"  # there pi takes comments and trailing commas, from 0.73.1
+    text = fact.shape if comments else _text(look, fact)
     if text is None:
         found.unseen.append(f"{fact.path}: {fact.why or 'its content was not read'}")
         return
     try:
-        document: object = json.loads(text)
+        document = _with_comments(text) if comments else json.loads(text)
+    except BrokenJson as error:
+        found.wrong.append(f"{fact.path} does not parse ({error}): pi ignores all of it")
+        return
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         found.wrong.append(f"{fact.path} does not parse ({where}): pi ignores all of it")
@@ -62,6 +67,11 @@ def _file(look: Look, name: str, fact: PathFact, found: _Found) -> None:
         folder = posixpath.dirname(fact.absolute)
         for line, seen in missing_names(look, folder, document):
             (found.wrong if seen else found.unseen).append(f"{fact.path}: {line}")
+
+
+def _with_comments(text: str) -> object:
+    root = read_jsonc(text)
+    return root.plain() if root else None
 
 
 def _text(look: Look, fact: PathFact) -> str | None:
