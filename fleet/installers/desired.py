@@ -88,7 +88,7 @@ class _Maker(NamedTuple):
         if isinstance(value, str):
             return render(value, self.variables, where=self.where)
         if isinstance(value, Mapping):
-            return {str(name): self.text(inner) for name, inner in value.items()}
+            return {str(self.text(name)): self.text(inner) for name, inner in value.items()}
         if isinstance(value, list | tuple):
             return [self.text(inner) for inner in value]
         return value
@@ -175,7 +175,7 @@ def _tree(artifact: Tree, maker: _Maker) -> Body:
 
 @_body.register
 def _merge(artifact: Merge, maker: _Maker) -> Body:
-    values = maker.text(artifact.set)
+    values = _set_by(artifact.template, maker) if artifact.template else maker.text(artifact.set)
     if not isinstance(values, dict) or not values:
         raise PlanError("it sets nothing", where=maker.where)
     if references(written(json.dumps(values, ensure_ascii=False))):
@@ -184,7 +184,16 @@ def _merge(artifact: Merge, maker: _Maker) -> Body:
             where=maker.where,
             hint="name a variable of the environment there, as the program that reads it allows",
         )
-    return MergeBody(values)
+    return MergeBody(values, artifact.instead)
+
+
+def _set_by(template: str, maker: _Maker) -> object:
+    text = maker.template(template, "json").data.decode()
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"{maker.where}: {template}"
+        raise PlanError(f"it renders to what is no JSON ({error})", where=where) from None
 
 
 @_body.register

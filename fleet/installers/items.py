@@ -74,9 +74,13 @@ class BlockBody:
 
 @dataclass(frozen=True, slots=True)
 class MergeBody:
-    """Values set in a JSON file that others own: mappings are merged, all else is set."""
+    """Values set in a JSON file that others own: mappings are merged, all else is set.
+
+    ``instead`` as in the description.
+    """
 
     values: Mapping[str, object]
+    instead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import blocked, unedited
 from fleet.installers.ground import closed_folder
 from fleet.installers.jsonc import Edit, applied, find, remove
+from fleet.installers.jsonc_anew import digest
 from fleet.installers.jsonc_read import BrokenJson, read_jsonc
 from fleet.installers.kinds import compose, service
 from fleet.installers.kinds.managers import MANAGERS
-from fleet.installers.kinds.merge import digest, splices
+from fleet.installers.kinds.merge import splices
 from fleet.installers.kinds.package import SECONDS
 from fleet.installers.ledger import Entry, Ledger
 from fleet.installers.model import (

@@ -158,6 +158,14 @@ class Site:
         left = self.left.get(fact.final or fact.absolute)
         return fact if left is None else fact.model_copy(update=left)
 
+    def first_there(self, others: Sequence[str], path: str) -> str:
+        """Return the first of other paths at which something is, else the path."""
+        for other in others:
+            fact = self.seen(other)
+            if fact is not None and fact.state is not Seen.ABSENT:
+                return other
+        return path
+
     def content(self, fact: PathFact | None) -> bytes | None:
         """Return a path's bytes, or None when they were not read."""
         held = self.facts.content(fact)

@@ -90,10 +90,25 @@ class Tree(Artifact):
 
 
 class Merge(Artifact):
-    """Keys set in a JSON or JSONC file that others own; every other byte stays."""
+    """Keys set in a JSON or JSONC file that others own; every other byte stays.
+
+    Attributes:
+        set: what is set; names and texts in it are rendered.
+        template: ``templates/<template>``, which renders to what is set, as JSON; in place of
+            ``set``.
+        instead: paths of which the first that exists on the target is used in place of ``path``.
+    """
 
     kind: Literal["merge"]
-    set: dict[str, object]
+    set: dict[str, object] = Field(default_factory=dict)
+    template: str = ""
+    instead: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _sets_something(self) -> Self:
+        if bool(self.set) == bool(self.template):
+            raise ValueError("a merge has either `set` or `template`")
+        return self
 
 
 class Package(Artifact):

@@ -92,4 +92,9 @@ def _rendered(artifact: Artifact, variables: Prepared, where: str) -> Artifact:
         for field, value in artifact
         if isinstance(value, str) and ("{{" in value or "{%" in value)
     }
-    return artifact.model_copy(update=texts) if texts else artifact
+    lists = {
+        field: tuple(render(text, variables, where=f"{where}.{field}") for text in value)
+        for field, value in artifact
+        if field == "instead" and isinstance(value, tuple) and value
+    }
+    return artifact.model_copy(update=texts | lists) if texts or lists else artifact

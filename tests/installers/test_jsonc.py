@@ -239,3 +239,40 @@ def test_an_entry_somebody_changed_is_left(bench: Bench) -> None:
 
     assert "/mcp/mempalace/url" in left.what
     assert "other.example" in path.read_text()
+
+
+@pytest.mark.parametrize("there", [None, b"{}", b'{\n  // mine\n  "a": [1],\n}\n'])
+def test_what_is_set_no_longer_goes_and_leaves_nothing_empty(
+    bench: Bench, there: bytes | None
+) -> None:
+    path = bench.home / ".config/opencode.jsonc"
+    if there is not None:
+        bench.write(".config/opencode.jsonc", there)
+    before: dict[str, object] = {"mcp": {"old": {"x": 1}, "both": {"command": ["c"], "on": True}}}
+    after: dict[str, object] = {"mcp": {"both": {"url": "u", "on": True}}}
+
+    bench.bring(item(before))
+    bench.bring(item(after))
+
+    root = read_jsonc(path.read_text())
+    held = root.plain() if root else None
+    assert isinstance(held, dict)
+    assert held["mcp"] == after["mcp"]
+    assert bench.plan(item(after)).changes == 0
+    bench.uninstall()
+    left = path.read_text() if path.exists() else None
+    assert (left is None) == (there is None)
+    if there is not None:
+        root, was = read_jsonc(left or ""), read_jsonc(there.decode())
+        assert root is not None
+        assert was is not None
+        assert root.plain() == was.plain()
+        assert ("// mine" in (left or "")) == (b"// mine" in there)
+
+
+def test_what_somebody_changed_stays_when_it_is_set_no_longer(bench: Bench) -> None:
+    path = bench.write(".config/opencode.jsonc", "{}")
+    bench.bring(item({"mcp": {"p": {"command": ["c"], "on": True}}}))
+    path.write_text(path.read_text().replace('"c"', '"theirs"'))
+    bench.bring(item({"mcp": {"p": {"url": "u", "on": True}}}))
+    assert json.loads(path.read_text())["mcp"]["p"]["command"] == ["theirs"]

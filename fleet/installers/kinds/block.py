@@ -40,7 +40,7 @@ class BlockKind:
     def decide(self, item: Item, site: Site) -> Decision:
         """Put the block where it is missing or differs."""
         body = _body(item)
-        path = _chosen(item, site)
+        path = site.first_there(body.instead, item.path)
         fact = site.seen(path)
         found = standing(site, path, None, same=False)
         if fact is not None and fact.link and fact.state is Seen.PRESENT and fact.kind == "file":
@@ -64,15 +64,6 @@ def _body(item: Item) -> BlockBody:
     if not isinstance(item.body, BlockBody):
         raise TypeError(f"{item.key} is no block")
     return item.body
-
-
-def _chosen(item: Item, site: Site) -> str:
-    """Return the first of the other files that exists, else the item's own."""
-    for path in _body(item).instead:
-        fact = site.seen(path)
-        if fact is not None and fact.state is not Seen.ABSENT:
-            return path
-    return item.path
 
 
 def block_lines(content: Content) -> str:

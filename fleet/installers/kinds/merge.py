@@ -1,6 +1,5 @@
 """Values set in a JSON file that others own; every other byte of it stays."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +8,8 @@ from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import Decision, Standing, backup_path, in_the_way, standing
 from fleet.installers.diff import diff
 from fleet.installers.items import Item, MergeBody
-from fleet.installers.jsonc import Edit, Merged, applied, canonical, leaves, merge
+from fleet.installers.jsonc import Edit, Merged, applied, escaped, leaves, merge
+from fleet.installers.jsonc_anew import below, digest, merge_anew, no_longer_set
 from fleet.installers.jsonc_read import BrokenJson
 from fleet.installers.ledger import Entry, Inserted
 from fleet.installers.model import (
@@ -27,38 +27,48 @@ class MergeKind:
     """Sets values in one JSON file."""
 
     def questions(self, item: Item) -> Iterable[PathQuestion]:
-        """Ask for the file's bytes: the edit is worked out from them."""
-        yield PathQuestion(item.path, Read.WHOLE)
+        """Ask for the bytes of every file it may go to: the edit is worked out from them."""
+        for path in (*_body(item).instead, item.path):
+            yield PathQuestion(path, Read.WHOLE)
 
     def decide(self, item: Item, site: Site) -> Decision:
         """Set what is not set yet."""
-        fact = site.seen(item.path)
-        values = _body(item).values
-        path = site.absolute(item.path)
+        body = _body(item)
+        chosen = site.first_there(body.instead, item.path)
+        fact = site.seen(chosen)
+        values = body.values
+        path = site.absolute(chosen)
         if fact is not None and state_of(fact) == "-" and not fact.blocked:
             return _create(item, site, path, fact, values)
         real = _real(fact, path)
         text = None if fact is None else _text(site.content(fact))
         if fact is None or text is None:
             return Decision(conflicts=(_unreadable(item, site, path, fact),))
+        entry = site.entry(item.key, "merge", real)
         try:
-            merged = merge(text, values)
+            gone = no_longer_set(text, values, entry) if entry else []
+            merged = merge_anew(text, values, gone) if gone else merge(text, values)
         except ValueError as error:
             return Decision(conflicts=(_broken(item, site, path, error),))
-        entry = site.entry(item.key, "merge", real)
         if not merged.edits:
             return Decision(entries=(entry,) if entry else ())
-        return _change(item, site, _Found(real, fact, text, merged, entry), values)
+        return _change(item, site, _Found(real, fact, text, merged, entry, gone), values)
 
 
 class _Found:
     """What lies there, and what setting the values comes to."""
 
     def __init__(
-        self, path: str, fact: PathFact, text: str, merged: Merged, entry: Entry | None
+        self,
+        path: str,
+        fact: PathFact,
+        text: str,
+        merged: Merged,
+        entry: Entry | None,
+        gone: Sequence[str],
     ) -> None:
         self.path, self.fact, self.text = path, fact, text
-        self.merged, self.entry = merged, entry
+        self.merged, self.entry, self.gone = merged, entry, gone
 
     @property
     def foreign(self) -> list[str]:
@@ -85,11 +95,6 @@ def _text(content: bytes | None) -> str | None:
         return None
 
 
-def digest(value: object) -> str:
-    """Name a value as the ledger does."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
-
-
 def _create(
     item: Item, site: Site, path: str, fact: PathFact, values: Mapping[str, object]
 ) -> Decision:
@@ -102,6 +107,7 @@ def _create(
         artifact=item.artifact,
         sha256=file_state(content.data)[1:],
         created=True,
+        members=tuple(f"/{escaped(name)}" for name in values),
         about={pointer: digest(value) for pointer, value in leaves(values)},
         when=site.facts.taken_at,
     )
@@ -141,7 +147,7 @@ def _change(item: Item, site: Site, found: _Found, values: Mapping[str, object])
     step = Step(
         key=item.key,
         change="change",
-        summary=f"set {_count(len(found.merged.edits))} in {shown}",
+        summary=_summary(found, shown),
         actions=(edit,),
         diff=diff(whole, new, found.path, context=0),
         notes=_notes(site, found, backup),
@@ -151,8 +157,11 @@ def _change(item: Item, site: Site, found: _Found, values: Mapping[str, object])
     return Decision(steps=(step,), entries=(entry.model_copy(update={"about": about}),))
 
 
-def _count(edits: int) -> str:
-    return "a value" if edits == 1 else f"{edits} values"
+def _summary(found: _Found, shown: str) -> str:
+    if found.gone:
+        return f"set anew in {shown}, without {', '.join(found.gone)}"
+    edits = len(found.merged.edits)
+    return f"set {'a value' if edits == 1 else f'{edits} values'} in {shown}"
 
 
 def _notes(site: Site, found: _Found, backup: str) -> tuple[str, ...]:
@@ -177,9 +186,11 @@ def splices(text: str, edits: Sequence[Edit]) -> tuple[Splice, ...]:
 def _entry(item: Item, site: Site, found: _Found, new: bytes, backup: str) -> Entry:
     former = found.entry
     whole = found.text.encode()
-    exact = former is None or former.sha256 == file_state(whole)[1:]
-    kept = list(former.inserted) if former and exact else []
     made = splices(found.text, found.merged.edits)
+    exact = former is None or former.sha256 == file_state(whole)[1:]
+    if former and found.gone:  # bytes of others may be in between
+        exact = exact and all(_within(splice, former.inserted) for splice in made)
+    kept = list(former.inserted) if former and exact else []
     inserted = moved(kept, made) if exact and not (former and former.created) else ()
     return Entry(
         path=found.path,
@@ -190,9 +201,22 @@ def _entry(item: Item, site: Site, found: _Found, new: bytes, backup: str) -> En
         created=former.created if former else False,
         backup=(former.backup if former else "") or backup,
         inserted=inserted,
-        members=(*(former.members if former else ()), *found.merged.inserted),
+        members=_members(former, found),
         when=site.facts.taken_at,
     )
+
+
+def _within(splice: Splice, ranges: Sequence[Inserted]) -> bool:
+    end = splice.offset + splice.removed
+    return any(r.offset <= splice.offset and end <= r.offset + r.length for r in ranges)
+
+
+def _members(former: Entry | None, found: _Found) -> tuple[str, ...]:
+    """Return what uninstall takes out: what was put in, without what stands below another."""
+    held = former.members if former else ()
+    members = [m for m in held if not any(below(m, gone) for gone in found.gone)]
+    fresh = [m for m in found.merged.inserted if not any(below(m, other) for other in members)]
+    return (*members, *fresh)
 
 
 def moved(kept: Sequence[Inserted], made: Sequence[Splice]) -> tuple[Inserted, ...]:
