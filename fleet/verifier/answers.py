@@ -4,6 +4,8 @@ One table for everybody who asks a palace: its clients, its own machine, and the
 """
 
 from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.verifier.look import Look
+from fleet.verifier.model import Judgement, failed, not_checked, passed
 
 UNAUTHORIZED = 401
 _UNSENT = Answer(trouble=Trouble.UNSUPPORTED, detail="it was not asked")
@@ -56,6 +58,19 @@ def is_reached(fact: EndpointFact) -> bool:
 def was_sent(fact: EndpointFact) -> bool:
     """Tell whether anything could be sent from there."""
     return told(fact).trouble is not Trouble.UNSUPPORTED
+
+
+def answered(look: Look, url: str) -> Judgement:
+    """Judge whether a palace answers as an MCP server, from wherever it was asked."""
+    facts = [fact for fact in look.endpoints(url) if was_sent(fact)]
+    if not facts:
+        return not_checked(f"{url} was not asked from there")
+    lines = [line(fact) for fact in facts]
+    wrong = [told(fact) for fact in facts if told(fact).trouble]
+    if wrong:
+        remedy = next((advice for advice in map(remedy_of, wrong) if advice), None)
+        return failed(f"the palace does not answer: {named(wrong[0])}", *lines, remedy=remedy)
+    return passed("the palace answers, with the declared token", *lines)
 
 
 def placed(fact: EndpointFact) -> str:

@@ -199,7 +199,7 @@ def palace_rules(
         {"if": {**auth, "rpc": "notifications/initialized"}, "do": {"status": 202}},
         {
             "if": {**auth, "rpc": "tools/list"},
-            "do": {"result": {"tools": [{"name": "mempalace_status"}, {"name": "mempalace_mine"}]}},
+            "do": {"result": {"tools": [_tool("mempalace_status"), _tool("mempalace_mine")]}},
         },
         {
             "if": {**auth, "rpc": "tools/call"},
@@ -214,6 +214,10 @@ def palace_rules(
             },
         },
     ]
+
+
+def _tool(name: str) -> dict[str, Any]:
+    return {"name": name, "inputSchema": {"type": "object", "properties": {}}}
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:

@@ -1,4 +1,4 @@
-"""Install the real pi and the real mempalace once, and find them again.
+"""Install the real pi, mempalace and opencode once, and find them again.
 
 All tests share one cache: `$FLEET_TEST_CACHE`, by default `.cache/tools` in the repository. An
 installation counts only when its marker file is there, so one that was cut off is made again. A
@@ -25,6 +25,7 @@ NODE_VERSION = "22"
 OLDEST_NODE = "22.19"  # what pi 1.6 asks for in its `engines`
 MEMPALACE_VERSION = "3.11"
 ADAPTER_VERSION = "2.36.0"
+OPENCODE_VERSION = "1.18.33"
 INSTALL_SECONDS = 600
 
 
@@ -72,6 +73,15 @@ def pi_package(name: str, version: str) -> Path:
     # As `pi install` does it: a range of pi that the package asks for is not enforced.
     options = ["--legacy-peer-deps", f"{name}@{version}"]
     return _npm_packages(f"{name}-{version}", options) / name
+
+
+def opencode_tool(version: str = OPENCODE_VERSION) -> Path:
+    """Return the folder of programs with opencode of this version, from npm when it is not cached.
+
+    Raises:
+        ToolUnavailableError: a registry could not be reached.
+    """
+    return _npm_packages(f"opencode-{version}", [f"opencode-ai@{version}"]) / ".bin"
 
 
 def _npm_packages(cached_as: str, packages: list[str]) -> Path:

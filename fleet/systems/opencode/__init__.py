@@ -1,0 +1,1 @@
+"""opencode: the registration of the palace in its configuration."""

@@ -1,0 +1,124 @@
+"""opencode's files of configuration, in the order in which it lays one over the other.
+
+The order is what opencode 1.18 does: objects are merged member by member, of all else the later
+file wins. What stands in the environment itself (``OPENCODE_CONFIG_CONTENT``) goes over them all.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fleet.facts.model import State
+from fleet.installers.jsonc_read import BrokenJson, read_jsonc
+from fleet.verifier.look import Look
+
+ORDER = (
+    "config",
+    "global",
+    "global-jsonc",
+    "named",
+    "project",
+    "project-jsonc",
+    "project-folder",
+    "project-folder-jsonc",
+    "home-folder",
+    "home-folder-jsonc",
+    "named-folder",
+    "named-folder-jsonc",
+)
+OF_PROJECT = frozenset(name for name in ORDER if name.startswith("project"))
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file that is there and could be understood.
+
+    Attributes:
+        name: of the artifact.
+        path: as it is shown.
+        servers: what stands under ``mcp``; values that may hold a secret are masked.
+        mode: permission bits, where they are known.
+    """
+
+    name: str
+    path: str
+    document: Mapping[str, object]
+    servers: Mapping[str, object]
+    mode: int | None
+
+
+@dataclass(slots=True)
+class Configuration:
+    """All of them.
+
+    Attributes:
+        broken: lines about files that opencode cannot parse, and so does not start.
+        unread: lines about files that are there and were not seen.
+    """
+
+    files: list[File] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+
+    def entry(self, name: str) -> dict[str, object]:
+        """Return a server as opencode sees it once every file is laid over the one before."""
+        merged: dict[str, object] = {}
+        for file in self.naming(name):
+            held = file.servers[name]
+            merged = _laid_over(merged, held) if isinstance(held, Mapping) else {}
+        return merged
+
+    def naming(self, name: str) -> list[File]:
+        """Return the files that say something about a server, in their order."""
+        return [file for file in self.files if name in file.servers]
+
+    def names(self) -> list[str]:
+        """Return every server that is named anywhere."""
+        return list(dict.fromkeys(name for file in self.files for name in file.servers))
+
+    def deciding(self, name: str, key: str) -> str:
+        """Return the path of the last file that says something about a key of a server."""
+        for file in reversed(self.naming(name)):
+            held = file.servers[name]
+            if isinstance(held, Mapping) and key in held:
+                return file.path
+        return ""
+
+
+def configuration(look: Look) -> Configuration:
+    """Read every file that opencode would read on this target."""
+    found = Configuration()
+    for name in ORDER:
+        fact = look.artifact(name)
+        # opencode takes a link that leads nowhere for no file at all.
+        if fact is None or fact.state in (State.ABSENT, State.DANGLING):
+            continue
+        text = look.shape(name)
+        if text is None:
+            found.unread.append(f"{fact.path}: {fact.why or 'it could not be read'}")
+            continue
+        try:
+            node = read_jsonc(text)
+        except BrokenJson as error:
+            found.broken.append(f"{fact.path} is no JSON, even with comments: {error}")
+            continue
+        document = node.plain() if node else {}
+        if not isinstance(document, dict):
+            found.broken.append(f"{fact.path} holds no object")
+            continue
+        servers = document.get("mcp", {})
+        if not isinstance(servers, dict):
+            found.broken.append(f"{fact.path}: `mcp` is no object")
+            continue
+        found.files.append(File(name, fact.path, document, servers, fact.mode))
+    return found
+
+
+def _laid_over(held: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+    merged = dict(held)
+    for name, new in fields.items():
+        old = merged.get(name)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            merged[name] = _laid_over(old, new)
+        else:
+            merged[name] = new
+    return merged

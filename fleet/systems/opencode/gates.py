@@ -1,0 +1,17 @@
+"""What YAML cannot say about opencode."""
+
+from fleet.systems.opencode.palace import answers, command, oauth, palace, token, variables
+from fleet.systems.opencode.whole import config, plugins, program, project
+
+__all__ = [
+    "answers",
+    "command",
+    "config",
+    "oauth",
+    "palace",
+    "plugins",
+    "program",
+    "project",
+    "token",
+    "variables",
+]

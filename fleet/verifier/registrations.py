@@ -1,0 +1,106 @@
+"""MCP registrations in the files of clients: what they name, and what should not stand in them.
+
+Values are those of a file's text without secrets (:mod:`fleet.facts.jsonshape`): of what may be a
+credential only its outline is known, and whether it is a reference.
+"""
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from fleet.facts.model import LaunchFact, State
+from fleet.verifier.launches import Unseen, value
+from fleet.verifier.look import Look
+
+TOKEN = "MEMPALACE_REMOTE_TOKEN"  # noqa: S105 - the name of a variable
+
+_REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)\}|\{env:([A-Za-z_]\w*)\}")
+_ANY_REFERENCE = re.compile(r"\$?\{[^{}]*\}")
+_CREDENTIAL = re.compile(
+    r"auth|token|secret|passw|credential|cookie|(^|[-_])(api[-_]?)?key$", re.IGNORECASE
+)
+_HEADERS = ("headers",)
+_ENVIRONMENTS = ("environment", "env")
+OTHERS = 0o077
+
+
+def variables_in(text: str) -> tuple[str, ...]:
+    """Return the variables that a value takes from the environment, in any client's spelling."""
+    return tuple(one or other for one, other in _REFERENCE.findall(text))
+
+
+def texts(fields: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield every text of an entry with the place it stands at, as in ``headers.Authorization``."""
+    for name, held in fields.items():
+        if isinstance(held, str):
+            yield name, held
+        elif isinstance(held, Mapping):
+            yield from ((f"{name}.{inner}", text) for inner, text in texts(held))
+        elif isinstance(held, list):
+            yield from ((f"{name}[{n}]", t) for n, t in enumerate(held) if isinstance(t, str))
+
+
+def literal_credentials(fields: Mapping[str, object]) -> tuple[str, ...]:
+    """Return where an entry holds a credential itself, and no reference to one."""
+    found = []
+    for group in (*_HEADERS, *_ENVIRONMENTS):
+        held = fields.get(group)
+        for name, text in held.items() if isinstance(held, Mapping) else ():
+            if isinstance(text, str) and _CREDENTIAL.search(str(name)) and is_literal(text):
+                found.append(f"{group}.{name}")
+    return tuple(found)
+
+
+def is_literal(text: str) -> bool:
+    """Tell whether a value says something itself, and takes nothing from elsewhere."""
+    return bool(text) and not _ANY_REFERENCE.search(text)
+
+
+def sends_credential(fields: Mapping[str, object]) -> bool:
+    """Tell whether an entry sends a header that holds a credential, wherever it comes from."""
+    headers = fields.get("headers")
+    return isinstance(headers, Mapping) and any(_CREDENTIAL.search(str(n)) for n in headers)
+
+
+def is_told(url: str) -> bool:
+    """Tell whether a URL travelled: one that may hold credentials does not."""
+    return "://" in url or bool(_REFERENCE.search(url))
+
+
+def is_palace(name: str, url: str, program: str, urls: Collection[str]) -> bool:
+    """Tell whether an entry is a palace's: by its name, its URL, or the program it starts."""
+    return (
+        "mempalace" in name.lower()
+        or posixpath.basename(program).startswith("mempalace")
+        or (bool(url) and url in urls)
+    )
+
+
+def lacks_variables(launch: LaunchFact, names: Collection[str]) -> list[str]:
+    """Tell which variables a launch does not export: its complaint."""
+    told: list[str] = []
+    for name in names:
+        if name not in launch.variables:
+            told.append(Unseen(f"{name} was not asked for; declare it under `env`"))
+        elif not value(launch, name).set:
+            told.append(f"{name} is not set")
+        elif not value(launch, name).length:
+            told.append(f"{name} is set but empty")
+    return told
+
+
+def lacks_program(look: Look, launch: LaunchFact, program: str) -> list[str]:
+    """Tell why a launch would not find a program: its complaint."""
+    if "/" in program:
+        fact = look.facts.paths.get(program)
+        if fact is None:
+            return [Unseen(f"{program} was not looked at")]
+        return [] if fact.state is State.PRESENT else [f"{program} is {fact.state.value}"]
+    command = launch.commands.get(program)
+    if command is None:
+        return [Unseen(f"whether {program} is on the PATH was not asked")]
+    if command.file is None:
+        return [f"{program} is not on the PATH"]
+    if command.file.state is State.PRESENT:
+        return []
+    return [f"{command.file.path}: {command.file.why or command.file.state.value}"]
