@@ -142,7 +142,7 @@ class CreatedTree:
             if final in _ALTERED:
                 raise Declined(f"every container has a {final} of its own")
             with suppress(Unreadable):
-                if read is Read.LIST and self.lstat(final) == Node("directory"):
+                if read in (Read.LIST, Read.NOTES) and self.lstat(final) == Node("directory"):
                     self.listdir(final)
                 elif final in self._bare:
                     self._fetch_one(final)

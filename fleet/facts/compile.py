@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from fleet.errors import UsageError
+from fleet.facts.notes import PATTERNS
 from fleet.facts.request import (
     CONTAINER,
     TEXT_LIMIT,
@@ -36,6 +37,7 @@ _LETTER = {
     Read.LIST: "l",
     Read.INI: "i",
     Read.JSON: "j",
+    Read.NOTES: "n",
     Read.ENV: "e",
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -62,6 +64,8 @@ def probe_script(request: Request) -> str:
 
 def _calls(request: Request) -> Iterator[str]:
     yield call("answer_begin", request.nonce, str(request.seconds), " ".join(sorted(request.known)))
+    if any(path.read is Read.NOTES for path in request.paths):
+        yield call("note_patterns", *PATTERNS.values())
     for number, path in enumerate(request.paths):
         yield _path(f"p{number}", path)
     for number, launch in enumerate(request.launches):
@@ -195,6 +199,8 @@ def _parts(request: Request) -> Iterator[str]:
         yield "env"
     if Read.JSON in reads:
         yield "json"
+    if Read.NOTES in reads:
+        yield "notes"
     if request.launches or request.containers or request.crontab:
         yield "launches"
     if request.processes or request.listeners or request.interfaces or request.containers:

@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, Field
 
 from fleet.facts.base import Fact
 from fleet.facts.deep import DeepFact
+from fleet.facts.notes import NoteFact
 
 FORMAT: Literal["fleet.facts/1"] = "fleet.facts/1"
 MOST_FOUND = 200
@@ -100,6 +101,7 @@ class PathFact(Fact):
             where nobody could try.
         shape: of a JSON file, text of the same structure without secrets.
         sections: of an INI file, the names of its sections.
+        notes: of a folder of notes, what is told of each, in the order of their names.
         certificates: of a PEM file, those in it, as PEM text; empty where there are none.
     """
 
@@ -126,6 +128,7 @@ class PathFact(Fact):
     shape: str | None = None
     certificates: str | None = None
     sections: tuple[str, ...] | None = None
+    notes: tuple[NoteFact, ...] | None = None
 
     @property
     def blocked(self) -> bool:

@@ -17,6 +17,7 @@ from fleet.facts.model import (
     PathFact,
     State,
 )
+from fleet.facts.parse_notes import notes
 from fleet.facts.pem import certificates_in
 from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
 
@@ -141,6 +142,8 @@ class PathReader:
             may = self._answer.maybe("may", key)
             told = {"entries": self._entries(key), "writable": may.flag(1) if may else None}
             return fact.model_copy(update=told)
+        if read is Read.NOTES:
+            return fact.model_copy(update={"notes": notes(self._answer, key)})
         if read is Read.ENV:
             return fact.model_copy(update={"env": self._env(key)})
         if read is Read.JSON:
@@ -253,6 +256,8 @@ class PathReader:
 def _answers(fact: PathFact, read: Read) -> bool:
     if read is Read.LIST:
         return fact.kind != "directory" or fact.entries is not None
+    if read is Read.NOTES:
+        return fact.kind != "directory" or fact.notes is not None
     if fact.kind != "file" or read is Read.STAT:
         return True
     told = {Read.ENV: fact.env, Read.JSON: fact.shape, Read.INI: fact.sections}
@@ -263,6 +268,15 @@ def _merged(one: PathFact, other: PathFact) -> PathFact:
     worse = other if one.state is State.PRESENT else one
     read = {
         name: getattr(one, name) if getattr(one, name) is not None else getattr(other, name)
-        for name in ("sha256", "entries", "env", "writable", "shape", "certificates", "sections")
+        for name in (
+            "sha256",
+            "entries",
+            "env",
+            "writable",
+            "shape",
+            "certificates",
+            "sections",
+            "notes",
+        )
     }
     return worse.model_copy(update=read)

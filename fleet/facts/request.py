@@ -23,6 +23,7 @@ class Read(StrEnum):
     LIST = "list"  # of a directory: its entries' names, kinds and link targets
     INI = "ini"  # an INI file: the names of its sections; no plain hash, no keys, no values
     JSON = "json"  # a JSON file: its structure, and of its values only what holds no secret
+    NOTES = "notes"  # a folder of notes: names, sizes, lines, links, patterns; never their text
     ENV = "env"  # an env file: structure and digests of values; no plain hash, no secret values
 
 

@@ -17,6 +17,7 @@ from fleet.facts.envfile import read_env_file
 from fleet.facts.ini import sections_in
 from fleet.facts.jsonshape import NOT_JSON, json_shape
 from fleet.facts.model import CommandFact, Entry, EnvFile, PathFact, State
+from fleet.facts.notes_tree import read_notes
 from fleet.facts.pem import certificates_in
 from fleet.facts.request import CommandQuestion, PathQuestion, Read
 from fleet.facts.walk import Node, Tree, Unreadable, Walk, resolve, shown
@@ -151,6 +152,9 @@ class TreeReader:
                 return draft.fact.model_copy(update=self._content(draft.question, node, final))
             if node.kind == "directory" and draft.question.read is Read.LIST:
                 return draft.fact.model_copy(update=self._entries(final))
+            if node.kind == "directory" and draft.question.read is Read.NOTES:
+                notes, why = read_notes(self.tree, final, draft.question.limit)
+                return draft.fact.model_copy(update={"notes": notes, "why": why})
         except Unreadable as error:
             update = {"state": State.UNREADABLE, "at": shown(error.component), "why": error.why}
             return draft.fact.model_copy(update=update)

@@ -9,6 +9,7 @@ from fleet.facts.envfile import read_env_file
 from fleet.facts.environment import env_value
 from fleet.facts.jsonshape import NOT_JSON, json_shape
 from fleet.facts.model import CommandFact, Entry, EnvValue, Facts, LaunchFact, PathFact, State
+from fleet.facts.notes import LEVELS, NoteFact, note_of
 from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
 
 HASHED = (Read.HASH, Read.WHOLE)
@@ -59,7 +60,9 @@ def _path(
     absent: Callable[[str], PathFact],
 ) -> PathFact:
     if fact is None:
-        return _implied(facts, absent(question.path))
+        fact = _implied(facts, absent(question.path))
+    if question.read is Read.NOTES and fact.kind == "directory":
+        return fact.model_copy(update={"notes": _notes(facts, question.path), "entries": None})
     content = facts.content(fact)
     changes: dict[str, object] = {}
     if question.read not in HASHED:
@@ -93,6 +96,28 @@ def _implied(facts: Facts, absent: PathFact) -> PathFact:
         "entries": tuple(entries[name] for name in sorted(entries)),
     }
     return absent.model_copy(update=told)
+
+
+def _notes(facts: Facts, folder: str) -> tuple[NoteFact, ...]:
+    """Return what is told of the canned notes below a folder."""
+    head = folder.rstrip("/") + "/"
+    found = {
+        name: fact
+        for path, fact in facts.paths.items()
+        if path.startswith(head) and _is_note(name := path.removeprefix(head))
+    }
+    return tuple(
+        note_of(name, facts.content(fact) or b"")
+        if fact.state is State.PRESENT
+        else NoteFact(name=name, why=fact.why or fact.state.value)
+        for name, fact in sorted(found.items())
+    )
+
+
+def _is_note(name: str) -> bool:
+    parts = name.split("/")
+    hidden = any(part.startswith(".") for part in parts)
+    return name.endswith(".md") and len(parts) <= LEVELS and not hidden
 
 
 def _entry(name: str, fact: PathFact) -> Entry:

@@ -117,6 +117,32 @@ def whiteouts(
             yield M(f"{path}/.wh..wh..opq")
 
 
+def test_all_ways_tell_the_same_of_notes(engine: docker.DockerClient, tmp_path: Path) -> None:
+    first = [
+        *BASE,
+        M("m/MEMORY.md", b"[a](a.md)\n"),
+        M("m/gone.md", b"x"),
+        M("m/projects/one/t.md", b"old"),
+        M("m/far.md", kind="link", target="/elsewhere/far.md"),
+    ]
+    second = [M("m/.wh.gone.md"), M("m/projects/one/t.md", b"<private>\n")]
+    second.append(M("elsewhere/far.md", b"far"))
+    request = asking(PathQuestion("/m", Read.NOTES))
+    with loaded(engine, tmp_path / "i.tar", [first, second]) as tag:
+        found = [
+            read(tag, request, way).paths["/m"].notes
+            for way in Way
+            if way != Way.OVERLAY or not os.geteuid()
+        ]
+    assert found[0] == found[-1] == found[1]
+    names = [(note.name, note.lines, note.matches) for note in found[0] or ()]
+    assert names == [
+        ("MEMORY.md", 1, ()),
+        ("far.md", 1, ()),
+        ("projects/one/t.md", 1, ("private",)),
+    ]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_all_ways_tell_the_same(engine: docker.DockerClient, tmp_path: Path, seed: int) -> None:
     layers, names = scrambled(seed)

@@ -1,18 +1,24 @@
 """pi-mnemo brought by fleet to a home of this machine, and loaded there by the real pi."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from support.homes import Homes
 from support.http import FakeModel
+from support.living import Living
 from support.mnemo import NAME, PACKAGE, files
 from support.npm_registry import NpmRegistry
 from support.pi import Ended, PiHome
+from support.probing import Shell
 from support.tools import PiTool, npm_bin, pi_tool
+
+from fleet.facts.model import Facts
 
 SYSTEM = "/usr/bin:/bin"
 SAID = "## Memory of this machine"
+LINKED = f"mnemo_install: link, mnemo_folder: ~/src/pi-mnemo, mnemo_source: {PACKAGE}"
 WINDOW = 'mnemo_dream_window_start: "19:00", mnemo_dream_tz: Europe/Berlin'
 
 
@@ -46,10 +52,10 @@ def audited(one: Homes) -> dict[str, dict[str, object]]:
     return {gate: finding for (_, gate), finding in found.items() if gate.startswith("mnemo.")}
 
 
-def run(one: Homes, pi: PiTool) -> tuple[Ended, str]:
+def run(one: Homes, pi: PiTool, **more: str) -> tuple[Ended, str]:
     """Run the real pi there once; returns how it ended and the system prompt it sent."""
     with FakeModel() as model:
-        ended = PiHome(one.home("one"), pi).run(model, "hi", exported(one))
+        ended = PiHome(one.home("one"), pi).run(model, "hi", {**exported(one), **more})
         [body] = [body for body in model.bodies if body.get("messages")][:1]
     return ended, json.dumps(body["messages"])
 
@@ -67,18 +73,22 @@ def holds(found: dict[str, dict[str, object]]) -> None:
     assert found["mnemo.placed"]["verdict"] == found["mnemo.seen"]["verdict"] == "pass"
 
 
+def memory(one: Homes) -> Path:
+    return one.home("one") / ".pi/agent/mnemo"
+
+
 def state(one: Homes) -> dict[str, object]:
-    text = (one.home("one") / ".pi/agent/mnemo/.state.json").read_text()
-    told: dict[str, object] = json.loads(text)
+    told: dict[str, object] = json.loads((memory(one) / ".state.json").read_text())
     return told
 
 
 def test_linked_from_a_folder_it_is_loaded_and_told_its_settings(one: Homes, pi: PiTool) -> None:
-    how = f"mnemo_install: link, mnemo_folder: ~/src/pi-mnemo, mnemo_source: {PACKAGE}"
-    declare(one, f"{how}, {WINDOW}")
+    declare(one, f"{LINKED}, {WINDOW}")
     code, output = one.run("provision", "--yes")
     assert code == 0, output
     holds(audited(one))
+
+    assert audited(one)["mnemo.index"]["verdict"] == "not-applicable"
 
     ended, said = run(one, pi)
     assert ended.returncode == 0, ended
@@ -90,7 +100,7 @@ def test_linked_from_a_folder_it_is_loaded_and_told_its_settings(one: Homes, pi:
     assert code == 0, output
     assert not (one.home("one") / ".pi/agent/extensions/pi-mnemo").is_symlink()
     assert not (one.home("one") / "src").exists()
-    assert (one.home("one") / ".pi/agent/mnemo/.state.json").exists()
+    assert (memory(one) / ".state.json").exists()
     assert audited(one)["mnemo.placed"]["verdict"] == "fail"
 
 
@@ -127,8 +137,7 @@ def test_installed_by_pi_from_npm_it_is_loaded(one: Homes, pi: PiTool) -> None:
     ],
 )
 def test_what_is_said_to_hide_it_does(one: Homes, pi: PiTool, path: str, content: str) -> None:
-    how = f"mnemo_install: link, mnemo_folder: ~/src/pi-mnemo, mnemo_source: {PACKAGE}"
-    declare(one, f"{how}, {WINDOW}")
+    declare(one, f"{LINKED}, {WINDOW}")
     one.run("provision", "--yes")
     (one.home("one") / ".pi/agent" / path).write_text(content)
     assert audited(one)["mnemo.seen"]["verdict"] == "fail"
@@ -137,9 +146,50 @@ def test_what_is_said_to_hide_it_does(one: Homes, pi: PiTool, path: str, content
 
 
 def test_a_worker_of_its_own_does_nothing(one: Homes, pi: PiTool) -> None:
-    how = f"mnemo_install: link, mnemo_folder: ~/src/pi-mnemo, mnemo_source: {PACKAGE}"
-    declare(one, f'{how}, mnemo_worker: "1"')
+    declare(one, f'{LINKED}, mnemo_worker: "1"')
     assert one.run("provision", "--yes")[0] == 2
     finding = audited(one)["mnemo.settings"]
     assert "takes every pi for a worker" in str(finding["evidence"])
     assert SAID not in run(one, pi)[1]
+
+
+def test_what_the_real_pi_leaves_behind_is_judged(one: Homes, pi: PiTool) -> None:
+    declare(one, f"{LINKED}, {WINDOW}")
+    one.run("provision", "--yes")
+    assert run(one, pi)[0].returncode == 0
+    found = audited(one)
+    assert found["mnemo.state"]["verdict"] == found["mnemo.dream"]["verdict"] == "pass"
+    assert str(found["mnemo.dream"]["message"]) == "the last dream was 0 hours ago"
+
+    assert run(one, pi, MNEMO_TEST_KEEP_LOCK="1")[0].returncode == 0
+    left = audited(one)["mnemo.lock"]
+    assert (left["verdict"], "is no pi that runs" in str(left["message"])) == ("fail", True), left
+
+    living = Living(one.home("one"), Shell(("sh",), SYSTEM))
+    with living.running(pi) as process:
+        held = {"pid": process.pid, "ts": int(time.time() * 1000) + 1000}
+        (memory(one) / ".dream.lock").write_text(json.dumps(held))
+        holds({**audited(one)})
+        early = {"pid": process.pid, "ts": int((time.time() - 3600) * 1000)}
+        (memory(one) / ".dream.lock").write_text(json.dumps(early))
+        assert "is another pi now" in str(audited(one)["mnemo.lock"]["message"])
+
+
+def test_of_a_private_note_nothing_leaves_the_machine(one: Homes) -> None:
+    declare(one, f"{LINKED}, {WINDOW}")
+    one.run("provision", "--yes")
+    project = memory(one) / "projects/-home-me"
+    project.mkdir(parents=True)
+    (project / "MEMORY.md").write_text("- [Plan](plan.md) canary-line\n- [Gone](gone.md)\n")
+    (project / "plan.md").write_text("canary-words\nsk-EXAMPLE0123456789abcdef\n")
+    found = audited(one)
+    assert found["mnemo.private"]["evidence"] == ["projects/-home-me/plan.md: a token"]
+    assert "names projects/-home-me/gone.md" in str(found["mnemo.index"]["evidence"])
+    saved = one.folder / "saved"
+    one.run("facts", "all", "-o", str(saved))
+    texts = [path.read_text() for path in saved.iterdir()]
+    sent = [held for each in texts for held in Facts.model_validate_json(each).contents.values()]
+    everything = "".join((*one.printed, *texts)) + b"".join(sent).decode()
+    assert "plan.md" in everything
+    for canary in ("canary-line", "canary-words", "sk-EXAMPLE"):
+        assert canary not in everything

@@ -84,7 +84,7 @@ _walk() { # key, absolute path -> _state _at _why _cur; one record for every lin
 _reading() { # read: a final that is there, and may be looked at, but not read
   case $1 in
     s) return 0 ;;
-    l) [ -d "$_cur" ] || return 0
+    l | n) [ -d "$_cur" ] || return 0
       [ -r "$_cur" ] && [ -x "$_cur" ] && return 0 ;;
     *) ! [ -f "$_cur" ] || [ -r "$_cur" ] && return 0 ;;
   esac
@@ -104,7 +104,7 @@ _closed() { # key: folders that matter to a change of _asked, and that may not b
   done
 }
 
-ask_path() { # key, read (s h p w l i j e), limit, path, public names for j and e
+ask_path() { # key, read (s h p w l i j n e), limit, path, public names for j and e
   case $4 in
     '~') _q=$_HOME ;;
     '~/'*) _q=${_HOME%/}/${4#'~/'} ;;
@@ -315,7 +315,7 @@ answer_paths() { # answer for all paths that were walked since the last time
   _z=0
   while [ $_z -lt $_k ]; do
     _z=$((_z + 1))
-    eval "_fi=\$_f_$_z _ke=\$_key_$_z _ki=\$_kind_$_z\$_rd_$_z _pu=\$_pub_$_z"
+    eval "_fi=\$_f_$_z _ke=\$_key_$_z _ki=\$_kind_$_z\$_rd_$_z _pu=\$_pub_$_z _lm=\$_lim_$_z"
     case $_ki in
       fileh | filew) _content $_z ;;
       filep)
@@ -325,6 +325,7 @@ answer_paths() { # answer for all paths that were walked since the last time
       filee) _env "$_ke" "$_fi" "$_pu" ;;
       filej) _json "$_ke" "$_fi" "$_pu" ;;
       filete) _out env "$_ke" =0 - =0 =1 ;;
+      directoryn) _notes "$_ke" "$_fi" "$_lm" ;;
       directoryl)
         _entries "$_ke" "$_fi"
         if [ -w "$_fi" ]; then _q==1; else _q==0; fi

@@ -1,5 +1,7 @@
 """What pi-mnemo needs around it: its prompts, the pi of its workers, and leave to work."""
 
+import posixpath
+
 from fleet.facts.model import LaunchFact, PathFact, State
 from fleet.systems.pi_mnemo.values import is_off
 from fleet.verifier.launches import Unseen, over_launches, text
@@ -109,17 +111,28 @@ def prompts(look: Look) -> Judgement:
         return not_checked(fact.why, way(fact))
     if lacking:
         return failed(f"{', '.join(lacking)} is not there", way(fact))
-    other = _elsewhere(look, fact)
+    other = elsewhere(look, fact, _PROMPTS, "mnemo_prompts_dir")
     if other:
         return not_checked(other[0], *other)
     return passed("all three are there", way(fact))
 
 
-def _elsewhere(look: Look, fact: PathFact) -> list[str]:
-    """Name launches whose prompts are others than those that were looked at."""
-    told = [(one.launch, text(one, _PROMPTS)) for one in look.launches()]
+def elsewhere(
+    look: Look, fact: PathFact, name: str, variable: str, *, inside: bool = False
+) -> list[str]:
+    """Name launches that lead pi-mnemo to another place than the one that was looked at.
+
+    Args:
+        look: the system on its target.
+        fact: what was looked at.
+        name: of the environment variable that says where pi-mnemo looks.
+        variable: under which the inventory declares it.
+        inside: whether the fact is of a file in that folder.
+    """
+    place = posixpath.dirname(fact.absolute) if inside else fact.absolute
+    told = [(one.launch, text(one, name)) for one in look.launches()]
     return [
-        f"{launch}: {folder} was not looked at; declare it as mnemo_prompts_dir"
+        f"{launch}: {folder} was not looked at; declare it as {variable}"
         for launch, folder in told
-        if folder and folder.rstrip("/") != fact.path.rstrip("/")
+        if folder and posixpath.normpath(folder) != posixpath.normpath(place)
     ]
