@@ -62,7 +62,7 @@ def test_a_memory_in_order_passes() -> None:
     [
         ({"MEMORY": "[a](gone.md)"}, "MEMORY.md names gone.md, which is not there"),
         ({"MEMORY": "", "who": "x"}, "who.md stands in no index: it is never recalled"),
-        ({"who": "x"}, "MEMORY.md is not there: one note beside it are never recalled"),
+        ({"who": "x"}, "MEMORY.md is not there: one note beside it is never recalled"),
         (
             {"projects__p__MEMORY": "[a](../x.md)", "MEMORY": ""},
             "projects/p/MEMORY.md names projects/x.md, which is not there",

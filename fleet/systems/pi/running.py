@@ -2,16 +2,13 @@
 
 import posixpath
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from fleet.facts.model import ProcessFact
 from fleet.verifier.exports import compare
 from fleet.verifier.look import NOT_ASKED, Look
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed
+from fleet.verifier.moments import SLACK, moment
 from fleet.verifier.processes import PIS, of_this_folder, running_pis
-
-#: A process's start is told in whole seconds, from a boot time that is itself rounded.
-SLACK = 2
 
 
 def running(look: Look) -> Judgement:
@@ -61,7 +58,7 @@ def _stale(look: Look, process: ProcessFact) -> Iterator[tuple[str, bool]]:
         return
     for what, written in _code(look):
         if written > process.started + SLACK:
-            yield f"{what} was written at {_at(written)}, after it started", True
+            yield f"{what} was written at {moment(written)}, after it started", True
 
 
 def _code(look: Look) -> Iterator[tuple[str, int]]:
@@ -81,12 +78,5 @@ def _code(look: Look) -> Iterator[tuple[str, int]]:
 
 
 def _named(process: ProcessFact) -> str:
-    since = f", since {_at(process.started)}" if process.started is not None else ""
+    since = f", since {moment(process.started)}" if process.started is not None else ""
     return f"pi {process.pid} of {process.user}{since}"
-
-
-def _at(seconds: int) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, OSError, ValueError):
-        return f"second {seconds}"

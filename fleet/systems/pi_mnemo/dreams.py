@@ -24,13 +24,12 @@ from fleet.verifier.model import (
     passed,
     warned,
 )
+from fleet.verifier.moments import SLACK, moment
 from fleet.verifier.paths import hidden, missing
 from fleet.verifier.processes import PIS, running_pis
 
 _TIMEOUT = 10 * 60 * 1000
 _TIMEOUT_NAME = "PI_MNEMO_WORKER_TIMEOUT_MS"
-#: A process's start is told in whole seconds, from a boot time that is itself rounded.
-_SLACK = 2
 _DAY = 24 * 60 * 60
 #: Before pi there was no pi-mnemo, and no number this small is a time in milliseconds.
 _FIRST = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
@@ -93,16 +92,16 @@ def lock(look: Look) -> Judgement:
 def _held(
     look: Look, fact: PathFact, pid: int, since: float, holder: ProcessFact | None
 ) -> Judgement:
-    written = f"{fact.path}: pid {pid}, {_at(since)}"
+    written = f"{fact.path}: pid {pid}, {moment(since)}"
     if holder is None:
         return failed(f"held by pid {pid}, which is no pi that runs", written)
     if holder.started is None:
         return not_checked("when its holder started could not be seen", written)
-    if holder.started > since + _SLACK:
+    if holder.started > since + SLACK:
         return failed(
             f"its holder is gone, and pid {pid} is another pi now",
             written,
-            f"pi {pid} started at {_at(holder.started)}, after it",
+            f"pi {pid} started at {moment(holder.started)}, after it",
         )
     held = look.facts.taken_at.timestamp() - since
     if held > 2 * _timeout(look):
@@ -139,8 +138,8 @@ def dream(look: Look) -> Judgement:
     age = look.facts.taken_at.timestamp() - last
     told = f"the last dream was {_age(age)} ago"
     if age > within * _DAY:
-        return failed(f"{told}, {within:g} days are declared", _at(last))
-    return passed(told, _at(last))
+        return failed(f"{told}, {within:g} days are declared", moment(last))
+    return passed(told, moment(last))
 
 
 def _none(look: Look, *, topics: bool) -> Judgement:
@@ -184,13 +183,6 @@ def _seconds(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value / 1000 if abs(value) < 1e15 else None  # noqa: PLR2004 - what a date can hold
-
-
-def _at(seconds: float) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, OSError, ValueError):
-        return f"second {seconds:.0f}"
 
 
 def _age(seconds: float) -> str:

@@ -177,7 +177,8 @@ def _orphans(scope: Scope, named: set[str]) -> Iterator[str]:
         if note.name not in named and _DEPRECATED not in note.matches and not note.why
     ]
     if scope.index is None and lost:
-        yield f"{scope.name} is not there: {_notes(len(lost))} beside it are never recalled"
+        what = "one note beside it is" if len(lost) == 1 else f"{len(lost)} notes beside it are"
+        yield f"{scope.name} is not there: {what} never recalled"
         return
     for name in lost:
         yield f"{name} stands in no index: it is never recalled"
