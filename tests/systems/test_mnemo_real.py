@@ -1,6 +1,7 @@
 """pi-mnemo brought by fleet to a home of this machine, and loaded there by the real pi."""
 
 import json
+import subprocess
 import time
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from support.homes import Homes
 from support.http import FakeModel
 from support.living import Living
-from support.mnemo import NAME, PACKAGE, files
+from support.mnemo import NAME, PACKAGE, copied, files
 from support.npm_registry import NpmRegistry
 from support.pi import Ended, PiHome
 from support.probing import Shell
@@ -193,3 +194,26 @@ def test_of_a_private_note_nothing_leaves_the_machine(one: Homes) -> None:
     assert "plan.md" in everything
     for canary in ("canary-line", "canary-words", "sk-EXAMPLE"):
         assert canary not in everything
+
+
+def test_checked_out_by_pi_it_is_loaded(one: Homes, pi: PiTool) -> None:
+    """Git asks a repository of this machine in place of the public one."""
+    repository = copied(one.folder / "pi-mnemo.git")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"], ["tag", "v0.1.0"]):
+        command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.net", *words]
+        subprocess.run(command, cwd=repository, check=True, timeout=60)
+    (one.home("one") / ".gitconfig").write_text(
+        f'[url "file://{one.folder}/"]\n\tinsteadOf = https://gitee.com/liubola/\n'
+    )
+    (one.folder / "pi-mnemo").symlink_to(repository)
+    with NpmRegistry({}) as registry:
+        registry.configure(one.home("one"))
+        declare(one, f"mnemo_install: git, mnemo_version: v0.1.0, {WINDOW}")
+        code, output = one.run("provision", "--yes")
+        assert code == 0, output
+    holds(audited(one))
+    ended, said = run(one, pi)
+    assert (ended.returncode, SAID in said) == (0, True), ended
+    code, output = one.run("uninstall", "--yes")
+    assert code == 0, output
+    assert not (one.home("one") / ".pi/agent/git/gitee.com/liubola/pi-mnemo").exists()
