@@ -36,8 +36,9 @@ class LocalFiles:
         raise PlanError(f"there is no template {name!r}", hint=f"looked in {own} and {built_in}")
 
     def file(self, path: str) -> bytes:
-        """Return a file's bytes."""
-        return _read(self._located(path))
+        """Return a file's bytes; ``builtin/…`` is one of the shipped sample toolkit."""
+        first, _, rest = path.partition("/")
+        return _read(shipped("toolkit") / rest if first == BUILT_IN else self._located(path))
 
     def tree(self, path: str) -> tuple[TreeFile, ...]:
         """Return a folder's files, sorted; ``builtin`` is the shipped sample toolkit."""

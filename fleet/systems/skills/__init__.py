@@ -1,0 +1,1 @@
+"""The system ``skills``: the skill that the palace's wake-up refers to."""
