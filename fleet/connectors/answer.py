@@ -96,6 +96,7 @@ def unseen(request: Request, why: str) -> dict[str, str]:
         "containers": bool(request.containers),
         "listeners": request.listeners,
         "crontab": bool(request.crontab),
+        "checks": bool(request.checks),
         "interfaces": request.interfaces,
     }
     return {part: why for part, wanted in asked.items() if wanted}

@@ -14,7 +14,7 @@ from fleet.errors import FactsError, PlanError, ProbeError, Unreachable
 from fleet.facts.saved import file_name, loads
 from fleet.facts.text import printable
 from fleet.inventory.model import Target
-from fleet.systems.model import Compose, Gate
+from fleet.systems.model import Compose, Config, Gate
 from fleet.systems.resolve import Resolved, resolve
 from fleet.verifier.fleetwide.member import Member
 from fleet.verifier.fleetwide.rules import SYSTEM, judge_fleet
@@ -158,12 +158,12 @@ def expected_of(
 
 
 def _templates(resolved: Sequence[Resolved], folder: Path) -> Iterator[tuple[str, str]]:
-    """Read the templates that compose files are made of; a gate says where one is missing."""
+    """Read the templates of files that are held against them; a gate says where one is missing."""
     names = {
         artifact.template
         for r in resolved
         for artifact in r.artifacts.values()
-        if isinstance(artifact, Compose)
+        if isinstance(artifact, Compose | Config)
     }
     if not names:
         return

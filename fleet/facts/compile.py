@@ -16,6 +16,7 @@ from fleet.facts.notes import PATTERNS
 from fleet.facts.request import (
     CONTAINER,
     TEXT_LIMIT,
+    CheckQuestion,
     CommandQuestion,
     ContainerQuestion,
     LaunchQuestion,
@@ -79,6 +80,8 @@ def _calls(request: Request) -> Iterator[str]:
         yield "ask_interfaces"
     if request.crontab:
         yield call("ask_crontab", request.crontab)
+    for number, check in enumerate(request.checks):
+        yield _check(f"k{number}", check)
     for number, container in enumerate(request.containers):
         yield _containers(f"c{number}", container)
     yield "answer_end"
@@ -160,6 +163,12 @@ def _process(key: str, question: ProcessQuestion) -> str:
     )
 
 
+def _check(key: str, question: CheckQuestion) -> str:
+    if not question.words or not question.words[0] or "/" in question.words[0]:
+        raise UsageError("what is run to check is a name without a slash", where=question.name)
+    return call("ask_check", key, *question.words)
+
+
 def _containers(key: str, question: ContainerQuestion) -> str:
     return call(
         "ask_containers",
@@ -201,7 +210,7 @@ def _parts(request: Request) -> Iterator[str]:
         yield "json"
     if Read.NOTES in reads:
         yield "notes"
-    if request.launches or request.containers or request.crontab:
+    if request.launches or request.containers or request.crontab or request.checks:
         yield "launches"
     if request.processes or request.listeners or request.interfaces or request.containers:
         yield "running"

@@ -206,6 +206,22 @@ class ProcessFact(Fact):
     variables: dict[str, EnvValue] = Field(default_factory=dict)
 
 
+class CheckFact(Fact):
+    """How a program's own check of its configuration ended.
+
+    Attributes:
+        state: ``ok``; ``failed``; ``denied`` (this user may not read what the check needs);
+            ``missing`` (no such program); ``timeout``.
+        status: its exit status.
+        place: the file and line it complained of, ``PATH:LINE``; empty where it named none. More
+            of its words does not travel.
+    """
+
+    state: Literal["ok", "failed", "denied", "missing", "timeout"]
+    status: int | None = None
+    place: str = ""
+
+
 class Listener(Fact):
     """A listening TCP socket: ``0.0.0.0`` and ``::`` mean every interface."""
 
@@ -428,11 +444,13 @@ class Facts(Fact):
         containers: by compose project.
         interfaces: addresses by interface name.
         crontab: how many lines of the user's crontab hold the word that was asked for.
+        checks: by question.
         endpoints: what probes heard, in the order asked.
         deep: what a deep check saw; None when none was asked for.
         contents: bytes by sha256, each once.
         unseen: parts of the request that could not be answered, with the reason. Keys:
-            ``launches``, ``processes``, ``listeners``, ``interfaces``, ``containers``, ``crontab``.
+            ``launches``, ``processes``, ``listeners``, ``interfaces``, ``containers``, ``crontab``,
+            ``checks``.
     """
 
     format: Literal["fleet.facts/1"] = FORMAT
@@ -449,6 +467,7 @@ class Facts(Fact):
     listeners: tuple[Listener, ...] | None = None
     interfaces: dict[str, tuple[str, ...]] | None = None
     crontab: int | None = None
+    checks: dict[str, CheckFact] = Field(default_factory=dict)
     container: ContainerFact | None = None
     image: ImageFact | None = None
     endpoints: tuple[EndpointFact, ...] = ()

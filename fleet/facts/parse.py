@@ -67,6 +67,10 @@ def _facts(answer: Answer, request: Request) -> dict[str, object]:
         },
         "processes": _processes(answer, request, unseen),
         "containers": _containers(answer, request, unseen),
+        "checks": {
+            question.name: parse_running.check(answer.one("check", f"k{number}"))
+            for number, question in enumerate(request.checks)
+        },
         "listeners": None,
         "interfaces": None,
     }

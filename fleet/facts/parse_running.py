@@ -1,7 +1,7 @@
 """Processes and containers, from the records of an answer."""
 
 from fleet.facts.frames import Answer, Record
-from fleet.facts.model import ContainerFact, ProcessFact, Publication
+from fleet.facts.model import CheckFact, ContainerFact, ProcessFact, Publication
 from fleet.facts.parse_paths import take_variables
 from fleet.facts.request import ContainerQuestion, ProcessQuestion
 
@@ -56,6 +56,12 @@ def _flags(answer: Answer, key: str) -> dict[str, str]:
 
 def _secret_flags(answer: Answer, key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(record.text(1) for record in answer.many("secret", key)))
+
+
+def check(record: Record) -> CheckFact:
+    """Return how a program's check ended."""
+    told = {"state": record.text(1), "status": record.number(2), "place": record.maybe(3) or ""}
+    return CheckFact.model_validate(told)
 
 
 def containers(answer: Answer, key: str, question: ContainerQuestion) -> tuple[ContainerFact, ...]:

@@ -127,6 +127,19 @@ class ContainerQuestion:
     secret: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class CheckQuestion:
+    """A program's own check of its configuration, which is run: it must change nothing.
+
+    Attributes:
+        name: the key of the answer.
+        words: the program, looked up on the PATH and in the usual folders, and its arguments.
+    """
+
+    name: str
+    words: tuple[str, ...]
+
+
 class Depth(StrEnum):
     """How much of an image's layers is read in search of secrets."""
 
@@ -179,7 +192,8 @@ class Request:
         listeners: whether to tell listening TCP sockets.
         interfaces: whether to tell the addresses of network interfaces.
         crontab: a word; how many lines of the user's crontab hold it is told. Empty: not asked.
-        seconds: the longest any single launching shell, or an engine's client, may take.
+        checks: programs' own checks of their configuration.
+        seconds: the longest any single launching shell, check, or engine's client may take.
         scan: what to look for in an image; None: not asked. Other targets do not answer it.
     """
 
@@ -191,6 +205,7 @@ class Request:
     listeners: bool = False
     interfaces: bool = False
     crontab: str = ""
+    checks: tuple[CheckQuestion, ...] = ()
     known: frozenset[str] = frozenset()
     seconds: int = 10
     scan: ScanQuestion | None = None

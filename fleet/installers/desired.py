@@ -12,11 +12,13 @@ from fleet.installers.items import (
     BlockBody,
     Body,
     ComposeBody,
+    ConfigBody,
     ControllerFiles,
     FileBody,
     GitBody,
     Item,
     LinkBody,
+    Load,
     MergeBody,
     PackageBody,
     ServiceBody,
@@ -28,6 +30,7 @@ from fleet.inventory.render import render
 from fleet.systems.model import (
     Artifact,
     Compose,
+    Config,
     Copy,
     Link,
     Merge,
@@ -224,6 +227,19 @@ def _service(artifact: Service, maker: _Maker) -> Body:
     content = maker.template(artifact.template, syntax)
     check_mode(content, 0o644, maker.where)
     return ServiceBody(content, artifact.manager, artifact.unit)
+
+
+_LOADS: dict[str, Load] = {"systemd": "systemd", "own": "own", "none": "none"}
+
+
+@_body.register
+def _config(artifact: Config, maker: _Maker) -> Body:
+    content = maker.template(artifact.template)
+    check_mode(content, 0o644, maker.where)
+    if artifact.load not in _LOADS:
+        hint = f"known: {', '.join(_LOADS)}"
+        raise PlanError(f"it cannot be loaded by {artifact.load!r}", where=maker.where, hint=hint)
+    return ConfigBody(content, artifact.program, artifact.main, _LOADS[artifact.load])
 
 
 def _mode(text: str, maker: _Maker) -> int:

@@ -10,6 +10,8 @@ from typing import Literal, Protocol, TypeAlias
 from fleet.installers.model import Content
 from fleet.systems.model import Manager
 
+Load: TypeAlias = Literal["systemd", "own", "none"]
+
 
 @dataclass(frozen=True, slots=True)
 class TreeFile:
@@ -130,6 +132,16 @@ class ServiceBody:
     unit: str
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigBody:
+    """A program's configuration; the fields are those of its description."""
+
+    content: Content
+    program: Literal["nginx", "caddy"]
+    main: str
+    load: Load
+
+
 Body: TypeAlias = (
     LinkBody
     | FileBody
@@ -140,6 +152,7 @@ Body: TypeAlias = (
     | PackageBody
     | ComposeBody
     | ServiceBody
+    | ConfigBody
 )
 
 

@@ -36,7 +36,8 @@ class Entry(Part):
 
     Attributes:
         kind: ``link``, ``file``, ``block`` and ``merge`` lie at ``path``; ``git`` is a checkout
-            there; ``package``, ``compose`` and ``service`` are kept by a program.
+            there; ``package``, ``compose`` and ``service`` are kept by a program; ``config`` was
+            loaded by one.
         sha256: of the file as it was written, or of a block's lines; empty for a file that holds
             a secret, of which not even the hash leaves the target.
         mtime: given to a file that holds a secret, so that an edit shows; seconds since 1970.
@@ -52,7 +53,9 @@ class Entry(Part):
     """
 
     path: AbsolutePath
-    kind: Literal["link", "file", "block", "merge", "git", "package", "compose", "service"]
+    kind: Literal[
+        "link", "file", "block", "merge", "git", "package", "compose", "service", "config"
+    ]
     system: str
     artifact: str
     sha256: str = ""

@@ -10,7 +10,7 @@ from fleet.installers.ground import closed_folder
 from fleet.installers.jsonc import Edit, applied, find, remove
 from fleet.installers.jsonc_anew import digest
 from fleet.installers.jsonc_read import BrokenJson, read_jsonc
-from fleet.installers.kinds import compose, service
+from fleet.installers.kinds import compose, config, service
 from fleet.installers.kinds.managers import MANAGERS
 from fleet.installers.kinds.merge import splices
 from fleet.installers.kinds.package import SECONDS
@@ -106,7 +106,8 @@ def _named(site: Site, group: Sequence[Entry]) -> str:
     entry = group[-1]
     if entry.kind == "package":
         return f"the {entry.about.get('manager', '')} package {entry.about.get('package', '')}"
-    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+    others = len({other.path for other in group}) - 1
+    more = f" and {others} more" if others else ""
     shown = site.shown(entry.path)
     if entry.kind == "block":
         return f"the block {entry.key} from {shown}"
@@ -253,11 +254,17 @@ def _take_service(_site: Site, entry: Entry) -> Taken:
     return Taken((Run(words=words("stop"), undo=words("start"), seconds=service.SECONDS),))
 
 
+def _take_config(_site: Site, entry: Entry) -> Taken:
+    return Taken((Run(undo=config.words(entry, "load"), seconds=config.SECONDS),))
+
+
 def _afterwards(group: Sequence[Entry]) -> Iterator[Action]:
     for entry in group:
         if entry.kind == "service":
             manager, unit = entry.about.get("manager", ""), entry.about.get("unit", "")
             yield Run(words=service.words(manager, "reload", unit, entry.path))
+        elif entry.kind == "config":
+            yield Run(words=config.words(entry, "left"), seconds=config.SECONDS)
 
 
 _TAKERS: dict[str, Callable[[Site, Entry], Taken]] = {
@@ -269,4 +276,5 @@ _TAKERS: dict[str, Callable[[Site, Entry], Taken]] = {
     "package": _take_package,
     "compose": _take_compose,
     "service": _take_service,
+    "config": _take_config,
 }

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from fleet.facts.request import (
     CONTAINER,
+    CheckQuestion,
     CommandQuestion,
     ContainerQuestion,
     LaunchQuestion,
@@ -15,7 +16,7 @@ from fleet.facts.request import (
     ScanQuestion,
 )
 from fleet.inventory.model import Kind, Target
-from fleet.inventory.render import render
+from fleet.inventory.render import holds, render
 from fleet.systems.model import Link, System
 from fleet.systems.resolve import Resolved
 
@@ -53,6 +54,7 @@ def request_for(
         listeners=any(a.listeners for a in asks),
         interfaces=any(a.interfaces for a in asks),
         crontab=next((a.crontab for a in asks if a.crontab), ""),
+        checks=tuple(_checks(resolved)),
         known=known,
         scan=replace(scan or ScanQuestion(), paths=own) if any(a.layers for a in asks) else None,
     )
@@ -152,6 +154,15 @@ def _processes(
                 secret_variables=tuple(secrets),
             )
     return tuple(wanted.values())
+
+
+def _checks(resolved: Sequence[Resolved]) -> Iterator[CheckQuestion]:
+    for r in resolved:
+        for name, check in r.system.ask.checks.items():
+            where = f"{r.system.system}.ask.checks.{name}"
+            if check.when is None or holds(check.when, r.variables, where=where):
+                words = tuple(render(word, r.variables, where=where) for word in check.words)
+                yield CheckQuestion(name, words)
 
 
 def _projects(

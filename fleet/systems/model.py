@@ -149,8 +149,25 @@ class Service(Artifact):
     unit: str
 
 
+class Config(Artifact):
+    """A configuration that its program checks before it replaces the good one, and then loads.
+
+    Attributes:
+        program: whose configuration it is.
+        main: the file the program starts from, which includes this one or is it.
+        load: how the running program takes it: ``systemd`` (its unit is reloaded, or started),
+            ``own`` (the program's own reload), ``none`` (whoever keeps it does that).
+    """
+
+    kind: Literal["config"]
+    template: str
+    program: Literal["nginx", "caddy"]
+    main: str
+    load: str
+
+
 AnyArtifact = Annotated[
-    Observed | Link | Template | Copy | Tree | Merge | Package | Compose | Service,
+    Observed | Link | Template | Copy | Tree | Merge | Package | Compose | Service | Config,
     Field(discriminator="kind"),
 ]
 
@@ -258,6 +275,13 @@ class ProcessAsk(Spec):
     exports: bool = False
 
 
+class Check(Spec):
+    """A program's own check of its configuration; ``when`` as of an artifact."""
+
+    words: tuple[str, ...] = Field(min_length=1)
+    when: str | None = None
+
+
 class Ask(Spec):
     """Further questions of a system's audit, beside its artifacts.
 
@@ -278,6 +302,8 @@ class Ask(Spec):
         token: the variable that holds the token to ask it with.
         places: where the endpoint is asked from.
         crontab: a word to look for in the user's crontab; empty: not asked.
+        checks: programs' own checks of their configuration, by the name gates ask for them: the
+            program and its arguments, rendered. They are run, so they must change nothing.
         direct: the variable with a URL of the same palace that passes no proxy; it is asked from
             the target only.
         routes: paths of the server that are asked for beside the endpoint.
@@ -302,6 +328,7 @@ class Ask(Spec):
     token: str = ""
     places: tuple[Literal["controller", "target"], ...] = ("target",)
     crontab: str = ""
+    checks: dict[Name, Check] = Field(default_factory=dict)
     direct: str = ""
     routes: tuple[str, ...] = ()
     strangers: bool = False

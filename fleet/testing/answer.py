@@ -8,7 +8,16 @@ from collections.abc import Callable, Collection, Mapping
 from fleet.facts.envfile import read_env_file
 from fleet.facts.environment import env_value
 from fleet.facts.jsonshape import NOT_JSON, json_shape
-from fleet.facts.model import CommandFact, Entry, EnvValue, Facts, LaunchFact, PathFact, State
+from fleet.facts.model import (
+    CheckFact,
+    CommandFact,
+    Entry,
+    EnvValue,
+    Facts,
+    LaunchFact,
+    PathFact,
+    State,
+)
 from fleet.facts.notes import LEVELS, NoteFact, note_of
 from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
 
@@ -34,6 +43,7 @@ def answered(facts: Facts, request: Request, *, absent: Callable[[str], PathFact
     }
     processes = {q.name: facts.processes.get(q.name, ()) for q in request.processes}
     containers = {q.project: facts.containers.get(q.project, ()) for q in request.containers}
+    checks = {q.name: facts.checks.get(q.name, CheckFact(state="missing")) for q in request.checks}
     unseen = facts.unseen
     told = facts.model_copy(
         update={
@@ -41,6 +51,7 @@ def answered(facts: Facts, request: Request, *, absent: Callable[[str], PathFact
             "launches": launches,
             "processes": {} if "processes" in unseen else processes,
             "containers": {} if "containers" in unseen else containers,
+            "checks": {} if "checks" in unseen else checks,
             "listeners": _part("listeners", request.listeners, facts.listeners or (), unseen),
             "interfaces": _part("interfaces", request.interfaces, facts.interfaces or {}, unseen),
             "crontab": _part("crontab", bool(request.crontab), facts.crontab or 0, unseen),

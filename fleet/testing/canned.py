@@ -151,8 +151,8 @@ class CannedFacts:
         """Further fields of :class:`Facts`, as they are; later ones replace earlier ones.
 
         ``processes`` (by the name under which a system asks for them), ``containers`` (by compose
-        project), ``listeners``, ``interfaces``, ``crontab``, ``container``, ``image``, ``deep``;
-        and ``unseen`` for parts that could not be told, with the reason.
+        project), ``listeners``, ``interfaces``, ``crontab``, ``checks``, ``container``, ``image``,
+        ``deep``; and ``unseen`` for parts that could not be told, with the reason.
         """
         self.more |= fields
         return self

@@ -41,7 +41,7 @@ class Expectations:
         troubles: secrets that could not be fetched, with the reason.
         toolkit: the toolkit's history, None when no clone is declared.
         blobs: contents the controller holds, by sha256.
-        templates: texts of the templates that compose files are made of, by name.
+        templates: texts of the templates of files that are held against them, by name.
     """
 
     today: date

@@ -44,7 +44,7 @@ class Look:
         troubles: secrets that could not be fetched, with the reason.
         toolkit: the toolkit's history on the controller, None when no clone is declared.
         blobs: contents the controller knew before, by sha256 (facts then carry no bytes).
-        templates: texts of the templates that compose files are made of, by name.
+        templates: texts of the templates of files that are held against them, by name.
     """
 
     target: Target

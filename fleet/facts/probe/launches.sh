@@ -126,10 +126,39 @@ ask_launch() { # key, public names, secret names, shell words...
   _ans='' _v=''
 }
 
+_program() { # name -> _dir, where a program for users or the machine lies; 1 when there is none
+  _way=$_P0:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin: _dir=''
+  while [ -n "$_way" ] && ! [ -x "$_dir/$1" ]; do _dir=${_way%%:*} _way=${_way#*:}; done
+  [ -x "$_dir/$1" ]
+}
+
+ask_check() { # key, program, arguments...: how its check ended, and which line it complained of;
+  # its words stay here, for they may quote a secret
+  _ke=$1 _nm=$2
+  shift 2
+  _program "$_nm" || { _out check "$_ke" =missing - -; return 0; }
+  _find_timeout
+  _r=$(
+    {
+      _original
+      _limited "$_dir/$_nm" "$@" </dev/null 2>&1
+      printf '\n@%s=%s' "$_N" "$? $_late"
+    } | tail -c 4000
+  )
+  _rc=${_r##*"@$_N="}
+  case $_rc in
+    '0 0') _q=ok ;;
+    *' 1') _q=timeout ;;
+    *) case $_r in *'ermission denied'*) _q=denied ;; *) _q=failed ;; esac ;;
+  esac
+  _r=$(printf '%s\n' "$_r" | sed -n 's|.*[ "'"'"']\(/[^ "'"'"':]*:[0-9][0-9]*\).*|\1|p' | head -n 1)
+  [ $_q = failed ] || _r=''
+  _opt "$_r"
+  _out check "$_ke" "=$_q" "=${_rc% *}" "$_r"
+}
+
 ask_crontab() { # word: how many lines of this user's crontab hold it, comments left out
-  _way=$_P0:/usr/bin:/bin: _dir=''
-  while [ -n "$_way" ] && ! [ -x "$_dir/crontab" ]; do _dir=${_way%%:*} _way=${_way#*:}; done
-  if ! [ -x "$_dir/crontab" ]; then
+  if ! _program crontab; then
     _out crontab =0 # no cron, so nothing is started by it
     return 0
   fi

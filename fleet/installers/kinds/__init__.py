@@ -5,6 +5,7 @@ from fleet.installers.items import (
     BlockBody,
     Body,
     ComposeBody,
+    ConfigBody,
     FileBody,
     GitBody,
     LinkBody,
@@ -15,6 +16,7 @@ from fleet.installers.items import (
 )
 from fleet.installers.kinds.block import BlockKind
 from fleet.installers.kinds.compose import ComposeKind
+from fleet.installers.kinds.config import ConfigKind
 from fleet.installers.kinds.file import FileKind
 from fleet.installers.kinds.git import GitKind
 from fleet.installers.kinds.link import LinkKind
@@ -33,4 +35,5 @@ KINDS: dict[type[Body], Kind] = {
     PackageBody: PackageKind(),
     ComposeBody: ComposeKind(),
     ServiceBody: ServiceKind(),
+    ConfigBody: ConfigKind(),
 }

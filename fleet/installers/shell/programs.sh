@@ -143,6 +143,65 @@ service_launchd() {
   esac
 }
 
+# configuration PROGRAM MAIN LOAD VERB FILE: `check` FILE alone, the `whole` of it from MAIN on,
+# `load` it, or load what is `left` when FILE is gone. Ends with 77 where it is not loaded.
+configuration() {
+  program=$1 main=$2 how=$3 candidate=$5
+  PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+  export PATH
+  command -v "$program" >/dev/null 2>&1 || exit 127
+  case $4 in
+  check) "check_$program" "$candidate" ;;
+  whole) "whole_$program" "$main" ;;
+  load) loaded ;;
+  left) [ ! -e "$main" ] || loaded || idle_config ;;
+  esac
+}
+
+# A part of nginx's configuration is no whole one: it is checked within a frame of its own.
+check_nginx() {
+  frame=$STATE/journal/frame.conf
+  printf 'pid "%s.pid"; error_log stderr; events {} http { access_log off; include "%s"; }\n' \
+    "$frame" "$1" >"$frame" && whole_nginx "$frame"
+  code=$?
+  rm -f "$frame" "$frame.pid"
+  return "$code"
+}
+
+whole_nginx() { nginx -t -q -c "$1"; }
+
+check_caddy() { whole_caddy "$1"; }
+
+# Of what it says only the reason of a refusal is kept: the rest is its log, a line of JSON each.
+whole_caddy() {
+  said=$(caddy validate --adapter caddyfile --config "$1" 2>&1)
+  code=$?
+  printf '%s\n' "$said" | grep -v '^{' || :
+  return "$code"
+}
+
+loaded() {
+  case $how in
+  none) return 0 ;;
+  systemd)
+    systemctl --system show-environment >/dev/null 2>&1 || idle systemd
+    systemctl --system enable "$program.service" &&
+      systemctl --system reload-or-restart "$program.service"
+    ;;
+  own)
+    case $program in
+    nginx) nginx -s reload -c "$main" ;;
+    caddy) caddy reload --adapter caddyfile --config "$main" ;;
+    esac
+    ;;
+  esac
+}
+
+idle_config() {
+  echo "$program did not load what is left: see to it yourself"
+  exit 77
+}
+
 # --- a git checkout ------------------------------------------------------------------------------
 
 GIT_TERMINAL_PROMPT=0

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from fleet.errors import PlanError
 from fleet.inventory.model import SecretRef
-from fleet.inventory.render import render
 from fleet.systems.mempalace_serve.kept import compose_entries, compose_environment
 from fleet.systems.mempalace_serve.server import HTTP_TOKEN, containers, derived
 from fleet.systems.model import Compose as ComposeArtifact
@@ -22,6 +21,9 @@ from fleet.verifier.model import (
     passed,
 )
 from fleet.verifier.paths import missing
+from fleet.verifier.rendered import differing, rendering
+
+_FILE = "the compose file"
 
 
 def compose(look: Look) -> Judgement:
@@ -39,7 +41,7 @@ def compose(look: Look) -> Judgement:
     file = read_compose(content, posixpath.basename(fact.path), compose_environment(look))
     if not file.selected:
         return follows_from("serve.compose-lint")
-    drift = [*_differing(content, meant)] if isinstance(meant, bytes) else []
+    drift = [*differing(content, meant, _FILE)] if isinstance(meant, bytes) else []
     unseen = [] if isinstance(meant, bytes) else [meant]
     if look.facts.containers.get(artifact.project) is None:
         unseen.append(look.facts.unseen.get("containers", "containers were not asked for"))
@@ -62,26 +64,11 @@ def compose(look: Look) -> Judgement:
 
 def _rendering(look: Look, artifact: ComposeArtifact) -> bytes | str:
     """Return what fleet would write, or in words why that is not known."""
-    text = look.templates.get(artifact.template)
-    if text is None:
-        return f"the template {artifact.template} is not at hand"
-    where = f"{look.target.name}: {artifact.template}"
     try:
-        variables = {**look.resolved.variables, **derived(look.resolved.variables, look.facts)}
-        return render(text, variables, where=where).encode()
+        further = derived(look.resolved.variables, look.facts)
     except PlanError as error:
-        return f"the compose file cannot be rendered: {error.what}"
-
-
-def _differing(there: bytes, meant: bytes) -> Iterator[str]:
-    """Tell lines that differ by their number: a line of somebody else's may hold a secret."""
-    if there == meant:
-        return
-    one, other = there.splitlines(), meant.splitlines()
-    pairs = zip(one, other, strict=False)
-    differing = [number for number, (a, b) in enumerate(pairs, 1) if a != b]
-    first = differing[0] if differing else min(len(one), len(other)) + 1
-    yield f"the compose file differs from its rendering from line {first} on"
+        return f"{_FILE} cannot be rendered: {error.what}"
+    return rendering(look, artifact.template, further, _FILE)
 
 
 def _container(look: Look, file: Compose, service: Service) -> tuple[list[str], list[str]]:
