@@ -31,7 +31,7 @@ def target(**variables: Value) -> Target:
     return replace(some_target("palace-proxy", address="ssh://u@edge"), variables=given)
 
 
-def heard(url: str = URL, place: str = "target", **changed: Any) -> EndpointFact:
+def heard(url: str = URL, place: str = "target", **changed: Answer) -> EndpointFact:
     told = {
         "foreign-host": Answer(status=421),
         **{k.replace("_", "-"): v for k, v in changed.items()},
@@ -89,11 +89,16 @@ OWN = heard(DIRECT)
         ("routes", {"/sync/peers": Answer(status=404)}, OWN, "warn"),
         ("stream", {"/logstream/stream": LATE}, OWN, "fail"),
         ("stream", {"/logstream/stream": LATE}, None, "not-checked"),
-        ("stream", {}, heard(DIRECT, **{"/logstream/stream": Answer(status=503)}), "not-checked"),
         (
             "stream",
             {},
-            heard(DIRECT, **{"/logstream/stream": Answer(status=404)}),
+            heard(DIRECT, "target", **{"/logstream/stream": Answer(status=503)}),
+            "not-checked",
+        ),
+        (
+            "stream",
+            {},
+            heard(DIRECT, "target", **{"/logstream/stream": Answer(status=404)}),
             "not-applicable",
         ),
     ],
@@ -101,7 +106,7 @@ OWN = heard(DIRECT)
 def test_what_comes_through_is_held_against_the_server(
     gate: str, through: dict[str, Answer], own: EndpointFact | None, told: str
 ) -> None:
-    facts = [heard(**through), *([own] if own else [])]
+    facts = [heard(URL, "target", **through), *([own] if own else [])]
     assert verdict(gate, *facts) == told
 
 

@@ -147,7 +147,7 @@ def failing(found: dict[str, dict[str, object]]) -> set[str]:
     return {gate for gate in asked if found[gate]["verdict"] in ("fail", "warn")}
 
 
-FAULTS = {
+FAULTS: dict[str, tuple[dict[str, object], set[str]]] = {
     "none": ({}, set()),
     "held back": (
         {"more": "proxy_ignore_headers X-Accel-Buffering; proxy_buffering on;"},
