@@ -85,15 +85,46 @@ export function decide(tool: string, input: unknown): Promise<string> {
 }
 """
 
-#: What stands for the program: it holds back a publishing without tags.
+#: What stands for the program: `gate` holds back a publishing without tags, and `mcp-serve` is an
+#: MCP server that notes in `~/.demarkus/published` what was published.
 PROGRAM = """\
 #!/usr/bin/env node
-let text = "";
-process.stdin.on("data", (part) => (text += part)).on("end", () => {
-  const { tool, input } = JSON.parse(text);
-  const bad = /mark_publish$/.test(tool) && !input?.metadata?.tags;
-  const decision = bad ? "block" : "allow";
-  console.log(JSON.stringify({ decision, reason: bad ? "it has no tags" : undefined }));
+const { appendFileSync } = require("node:fs");
+const { createInterface } = require("node:readline");
+
+const publish = {
+  name: "mark_publish",
+  description: "Publish a document.",
+  inputSchema: {
+    type: "object",
+    properties: { url: { type: "string" }, metadata: { type: "object" } },
+    required: ["url"],
+  },
+};
+
+function result({ method, params }) {
+  if (method === "initialize") {
+    const { protocolVersion } = params;
+    const serverInfo = { name: "demarkus", version: "0" };
+    return { protocolVersion, capabilities: { tools: {} }, serverInfo };
+  }
+  if (method === "tools/list") return { tools: [publish] };
+  if (method !== "tools/call") return {};
+  const line = JSON.stringify(params.arguments);
+  appendFileSync(`${process.env.HOME}/.demarkus/published`, `${line}\\n`);
+  return { content: [{ type: "text", text: "published" }] };
+}
+
+const lines = createInterface({ input: process.stdin });
+lines.on("line", (line) => {
+  const message = JSON.parse(line);
+  if (process.argv[2] === "gate") {
+    const bad = /mark_publish$/.test(message.tool) && !message.input?.metadata?.tags;
+    const decision = bad ? "block" : "allow";
+    console.log(JSON.stringify({ decision, reason: bad ? "it has no tags" : undefined }));
+  } else if (message.id !== undefined) {
+    console.log(JSON.stringify({ jsonrpc: "2.0", id: message.id, result: result(message) }));
+  }
 });
 """
 
@@ -135,3 +166,12 @@ def write_program(home: Path, text: str = PROGRAM) -> Path:
     path.write_text(text)
     path.chmod(0o755)
     return path
+
+
+def write_state(home: Path) -> None:
+    """Set up the memory as the program does when a session begins for the first time."""
+    state = home / ".demarkus"
+    (state / "plugin-memory.conf").write_text(f"SOUL_DIR={state}/soul\nPORT=6310\nMODE=default\n")
+    token = state / "plugin-memory.token"
+    token.touch(0o600)
+    token.write_text("tok-EXAMPLE-demarkus\n")
