@@ -34,9 +34,9 @@ A gate is *required*, and so decides the exit code, when it is marked `always` a
 deployed on the target, or when a capability that it gives or serves is required. All others are
 advisory: shown, counted, and in the exit code with `--strict` only.
 
-Sources: **S0** is the deployment guide of the original toolkit, **S2** pi-mnemo 0.1.0, **C** what
-was measured on pi (0.84 to 1.6), **M** what was measured on MemPalace (3.6 to 3.11); **cases** are
-failures from public bug reports.
+Sources: **S0** is the deployment guide of the original toolkit, **S2** pi-mnemo 0.1.0, **S4** the
+journal of demarkus' packages for pi (June 2026), **C** what was measured on pi (0.84 to 1.6), **M**
+what was measured on MemPalace (3.6 to 3.11); **cases** are failures from public bug reports.
 """
 
 

@@ -192,8 +192,10 @@ class Site:
         return {**told, "sha256": digest, "size": len(data)}
 
     def _edited(self, action: EditFile) -> bytes:
-        at = next((p for p, fact in self.facts.paths.items() if fact.final == action.path), None)
-        data = self.content(self.seen(at or action.path)) or b""
+        # It may have been asked for by several spellings, and read whole by one of them only.
+        spelt = (path for path, fact in self.facts.paths.items() if fact.final == action.path)
+        read = (self.content(self.seen(path)) for path in (action.path, *spelt))
+        data = next((content for content in read if content is not None), b"")
         parts, end = [], 0
         for splice in action.splices:
             parts += [data[end : splice.offset], splice.insert.data]

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from support.bench import SHELLS, Bench
 
+from fleet.facts.request import PathQuestion, Read
 from fleet.installers.items import Item, MergeBody
+from fleet.installers.planning import further_questions, questions, removal
 
 FILE = ".config/mcp/mcp.json"
 BEFORE = '{\n  // mine\n  "mcpServers": {"a": {"url": "x"}}\n}\n'
@@ -83,3 +85,15 @@ def test_a_link_to_the_file_stays_a_link(bench: Bench) -> None:
     }
     bench.uninstall()
     assert real.read_text() == BEFORE
+
+
+def test_a_file_that_is_asked_for_by_two_spellings(bench: Bench) -> None:
+    """The ledger knows its full path; an audit asks below the home, and not for its bytes."""
+    bench.bring(ONE)
+    bench.bring(ONE, TWO)
+    ledger = bench.look(questions())
+    asked = [PathQuestion(f"~/{FILE}", Read.JSON), *questions(), *further_questions(ledger)]
+    made = removal(bench.look(asked))
+    assert made.conflicts == ()
+    assert bench.apply(made).committed
+    assert not (bench.home / FILE).exists()
