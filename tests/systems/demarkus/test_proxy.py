@@ -50,7 +50,9 @@ DOES_NOTHING = (
 NO_TEXT = UNWRAPS.replace("JSON.parse(args)", "{}")
 
 
-@pytest.mark.parametrize("index", [UNCALLED, DOES_NOTHING, NO_TEXT], ids=str.__hash__)
+@pytest.mark.parametrize(
+    "index", [UNCALLED, DOES_NOTHING, NO_TEXT], ids=["uncalled", "does-nothing", "no-text"]
+)
 def test_a_name_alone_is_no_unwrapping(index: str) -> None:
     assert index != UNWRAPS
     assert judged(world(sources(index))).verdict is Verdict.FAIL
