@@ -28,7 +28,7 @@ from fleet.installers.planning import further_questions, questions, removal
 from fleet.installers.planning import plan as plan_target
 from fleet.installers.program import program
 from fleet.inventory.model import Kind, Target, Value
-from fleet.systems.resolve import Resolved, resolve
+from fleet.systems.resolve import Resolved, in_order, resolve
 from fleet.verifier.look import Look
 
 
@@ -108,7 +108,7 @@ def _items(
     target: Target, context: Context, files: LocalFiles, facts: Facts | None = None
 ) -> tuple[Item, ...]:
     """Return what is desired on a target; without facts, only good for collecting questions."""
-    systems = context.systems(target)
+    systems = in_order(context.systems(target))
     further: dict[str, Value] = {}
     resolved = resolve(systems, target)
     for r in resolved:

@@ -201,11 +201,21 @@ def _set_by(template: str, maker: _Maker) -> object:
 
 @_body.register
 def _package(artifact: Package, maker: _Maker) -> Body:
-    if (artifact.manager == "pi") != bool(artifact.folder):
-        raise PlanError("a package of pi has a `folder`, and no other has", where=maker.where)
-    command = artifact.command or artifact.package
-    version, folder = artifact.version, artifact.folder
-    return PackageBody(artifact.manager, artifact.package, command, version, folder)
+    if artifact.manager != "npm" and (artifact.manager == "pi") != bool(artifact.folder):
+        raise PlanError(
+            "a package of pi has a `folder`, one of npm may have one, and no other has",
+            where=maker.where,
+        )
+    return PackageBody(
+        artifact.manager,
+        artifact.package,
+        artifact.command or artifact.package,
+        artifact.version,
+        artifact.folder,
+        least=artifact.least,
+        unless=artifact.unless,
+        sudo=bool(artifact.sudo),
+    )
 
 
 @_body.register

@@ -102,16 +102,16 @@ class GitBody:
 
 @dataclass(frozen=True, slots=True)
 class PackageBody:
-    """A package, and the command that shows that it is there.
-
-    ``folder`` is pi's agent folder, where pi is the package manager.
-    """
+    """A package, and the command that shows that it is there; fields as in its description."""
 
     manager: Manager
     package: str
     command: str
     version: str
     folder: str = ""
+    least: str = ""
+    unless: tuple[str, ...] = ()
+    sudo: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,9 @@ class _Writer:
             f"HOLDER={word(self.holder)}",
             f"HOME={word(home)}",
             "export HOME",
-            "PATH=$PATH:$HOME/.local/bin:/opt/homebrew/bin",
+            # Before the machine's own, as a login shell has it: what was installed a step ago, a
+            # newer node for one, is what the next one runs on.
+            "PATH=$HOME/.local/bin:$PATH:/opt/homebrew/bin",
         ]
         made = self.plan.state_folders
         head += _function(

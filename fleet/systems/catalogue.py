@@ -240,8 +240,23 @@ def _validate_artifacts(system: System) -> None:
         before.append(name)
 
 
+def _validate_order(catalogue: Catalogue) -> None:
+    """Refuse a system that is after an unknown one, or, by whatever way, after itself."""
+    behind = {name: set(system.after) for name, system in catalogue.systems.items()}
+    for name, others in behind.items():
+        for other in sorted(others - behind.keys()):
+            raise CatalogueError(f"it is after {other}, which is not there", where=f"system {name}")
+    while behind:
+        free = [name for name, others in behind.items() if not others & behind.keys()]
+        if not free:
+            raise CatalogueError(f"these are after each other: {', '.join(sorted(behind))}")
+        for name in free:
+            del behind[name]
+
+
 def _validate(catalogue: Catalogue) -> None:
     ids: set[str] = set()
+    _validate_order(catalogue)
     for entry in catalogue.entries.values():
         _validate_artifacts(entry.system)
     for system, gate in catalogue.gates():

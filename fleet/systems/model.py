@@ -13,7 +13,7 @@ from fleet.facts.request import Read
 from fleet.verifier.model import Severity
 
 GateId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$")]
-Manager = Literal["uv", "npm", "apt", "pi"]
+Manager = Literal["uv", "npm", "apt", "pipx", "pi"]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
 
 
@@ -116,7 +116,14 @@ class Package(Artifact):
 
     Attributes:
         package: its name; for ``pi``, of npm, or a repository as pi spells it (``git:HOST/PATH``).
-        folder: of ``pi`` only: pi's agent folder.
+        folder: of ``pi``: pi's agent folder. Of ``npm``: the folder that the package goes below;
+            empty is npm's own. No other manager has one.
+        command: the program it brings; empty: of the package's name.
+        version: what is installed where it is missing.
+        least: the oldest version that will do. With it every newer one is left as it is, and an
+            older program elsewhere on the PATH stays, and is no hindrance.
+        unless: programs; where every launch finds one of them, the package is not brought.
+        sudo: of ``apt``: not empty where a user who is not root may run it by ``sudo -n``.
     """
 
     kind: Literal["package"]
@@ -125,6 +132,9 @@ class Package(Artifact):
     folder: str = ""
     command: str = ""
     version: str = ""
+    least: str = ""
+    unless: tuple[str, ...] = ()
+    sudo: str = ""
 
 
 class Compose(Artifact):
@@ -336,10 +346,15 @@ class Ask(Spec):
 
 
 class System(Spec):
-    """One deployable thing and all that is known of it."""
+    """One deployable thing and all that is known of it.
+
+    Attributes:
+        after: systems that are deployed before it where a target has them too.
+    """
 
     system: Name
     about: str
+    after: tuple[Name, ...] = ()
     variables: dict[str, Variable] = Field(default_factory=dict)
     artifacts: dict[Name, AnyArtifact] = Field(default_factory=dict)
     ask: Ask = Field(default_factory=Ask)

@@ -18,7 +18,8 @@ class Resolved:
     Attributes:
         system: the description it comes from.
         variables: the target's, with the system's defaults below them; secrets are references.
-            Beside them stand ``target_name``, ``target_kind``, ``launches`` and ``exports``.
+            Beside them stand ``target_name``, ``target_kind``, ``target_systems``, ``launches``
+            and ``exports``.
         artifacts: those wanted here, by name, with ``path``, ``source`` and the like rendered.
         exports: what the launching shell should export, by environment name: every variable of
             any of the target's systems that has an ``env`` name and a value, and the
@@ -29,6 +30,19 @@ class Resolved:
     variables: Mapping[str, Value]
     artifacts: Mapping[str, Artifact]
     exports: Mapping[str, Value]
+
+
+def in_order(systems: Sequence[System]) -> tuple[System, ...]:
+    """Put systems behind those that they are deployed after, and else leave them as they stand.
+
+    What is first in the inventory stays first as far as it can; the catalogue has no circle.
+    """
+    left = {system.system: system for system in systems}
+    ordered: list[System] = []
+    while left:
+        free = next(s for s in left.values() if not any(name in left for name in s.after))
+        ordered.append(left.pop(free.system))
+    return tuple(ordered)
 
 
 def resolve(systems: Sequence[System], target: Target) -> tuple[Resolved, ...]:
@@ -82,6 +96,7 @@ def _told(target: Target) -> dict[str, Value]:
     return {
         "target_name": target.name,
         "target_kind": target.kind.value,
+        "target_systems": list(target.judged),
         "launches": list(target.launches),
     }
 

@@ -41,6 +41,14 @@ def _plain(*words: str) -> Callable[[About], tuple[str, ...]]:
     return lambda _about: words
 
 
+def _npm(*words: str) -> Callable[[About], tuple[str, ...]]:
+    return lambda about: ("npm_in", about.get("folder", ""), *words)
+
+
+def _apt(*words: str) -> Callable[[About], tuple[str, ...]]:
+    return lambda about: ("apt_as", about.get("sudo", ""), *words)
+
+
 def _pi(verb: str) -> Callable[[About], tuple[str, ...]]:
     return lambda about: ("pi_in", about.get("folder", ""), about.get("programs", ""), verb)
 
@@ -51,14 +59,15 @@ MANAGERS = {
     ),
     "npm": Manager(
         "@",
-        _plain("npm", "install", "--global", "--no-fund", "--no-audit", "--silent"),
-        _plain("npm", "uninstall", "--global", "--silent"),
+        _npm("install", "--global", "--no-fund", "--no-audit", "--silent"),
+        _npm("uninstall", "--global", "--silent"),
     ),
     "apt": Manager(
         "=",
-        _plain("apt-get", "install", "--yes", "--quiet", "--no-install-recommends"),
-        _plain("apt-get", "remove", "--yes", "--quiet"),
+        _apt("install", "--yes", "--quiet", "--no-install-recommends"),
+        _apt("remove", "--yes", "--quiet"),
     ),
+    "pipx": Manager("==", _plain("pipx_run", "install"), _plain("pipx_run", "uninstall")),
     "pi": Manager("@", _pi("install"), _pi("remove")),
 }
 
@@ -70,6 +79,10 @@ def about(body: PackageBody, site: Site) -> dict[str, str]:
         told["package"] = pi_source(body)
         told["folder"] = site.absolute(body.folder)
         told["programs"] = _programs(site)
+    elif body.folder:
+        told["folder"] = site.absolute(body.folder)
+    if body.sudo and site.facts.platform.uid != 0:
+        told["sudo"] = "sudo"
     return told
 
 
@@ -88,19 +101,27 @@ def _programs(site: Site) -> str:
     return ""
 
 
+_NPM = ("/usr/local/lib", "/usr/lib", "~/.local/lib", "~/.npm-global/lib")
+_PIPX = ("~/.local/share/pipx", "~/.local/pipx")
+
+
 def traces(body: PackageBody) -> tuple[str, ...]:
     """Return the files of which one is there where a package is installed."""
     if body.manager == "uv":
         return (f"~/.local/share/uv/tools/{body.package}/uv-receipt.toml",)
     if body.manager == "apt":
-        return (f"/var/lib/dpkg/info/{body.package}.list",)
+        # Of a package that was removed, `.list` may stay.
+        return (f"/var/lib/dpkg/info/{body.package}.md5sums",)
+    if body.manager == "pipx":
+        return tuple(f"{root}/venvs/{body.package}/pipx_metadata.json" for root in _PIPX)
     if body.manager == "pi":
         source = source_of(pi_source(body))
         place = source.place(body.folder)
         return (place if source.kind == "git" else f"{place}/package.json",)
+    own = (posixpath.join(body.folder, "lib"),) if body.folder else ()
     return tuple(
         posixpath.join(root, "node_modules", body.package, "package.json")
-        for root in ("/usr/local/lib", "/usr/lib", "~/.local/lib", "~/.npm-global/lib")
+        for root in dict.fromkeys((*own, *_NPM))
     )
 
 
@@ -112,6 +133,10 @@ def version_in_trace(body: PackageBody, content: bytes | None) -> str:
             return _text(json.loads(text), "version")
         if body.manager == "uv":
             return _pinned(body.package, tomllib.loads(text))
+        if body.manager == "pipx":
+            metadata = json.loads(text)
+            main = metadata.get("main_package") if isinstance(metadata, dict) else None
+            return _text(main, "package_version")
     except (ValueError, RecursionError):
         return ""
     return ""

@@ -1,13 +1,12 @@
-"""Packages of uv, npm, apt and pi: installed where nothing shows that they are there."""
+"""Packages of each manager: installed where nothing shows that they are there."""
 
-import json
 from collections.abc import Iterable
 
-from fleet.facts.model import PathFact
 from fleet.facts.model import State as Seen
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import READABLE, Decision, unseen
 from fleet.installers.items import Item, PackageBody
+from fleet.installers.kinds.fit import ground_questions, needless, on_path, unable, will_do
 from fleet.installers.kinds.managers import (
     MANAGERS,
     about,
@@ -32,21 +31,36 @@ class PackageKind:
         yield from (PathQuestion(path, Read.WHOLE) for path in traces(body))
         if body.manager == "pi":
             yield PathQuestion(pi_settings(body), Read.WHOLE)
+        yield from ground_questions(body)
 
     def decide(self, item: Item, site: Site) -> Decision:
         """Install what is missing; never touch another's version unless told to adopt."""
         body = _body(item)
-        entry = next((e for e in site.ledger.entries if e.key == item.key), None)
+        entry = _entry(item, site)
         if body.manager == "pi":
             conflict = _unlisted(item, site)
             if conflict:
                 return Decision(conflicts=(conflict,))
         installed = _installed(body, site)
-        if installed is not None and (not body.version or installed in (body.version, "")):
+        there = installed is not None and will_do(body, installed)
+        if there or (entry is None and needless(body, site)):
             return Decision(entries=(entry,) if entry else ())
         if installed is not None and entry is None and not site.adopt:
             return Decision(conflicts=(_other(item, installed),))
+        conflict = unable(item, body, site)
+        if conflict:
+            return Decision(conflicts=(conflict,))
         return _install(item, site, installed, entry)
+
+
+def _entry(item: Item, site: Site) -> Entry | None:
+    """Return what the ledger says of a package, also where another system had brought it."""
+    body, entries = _body(item), site.ledger.entries
+    own = next((e for e in entries if e.key == item.key), None)
+    told = about(body, site)
+    same = (told["manager"], told["package"])
+    others = (e for e in entries if (e.about.get("manager"), e.about.get("package")) == same)
+    return own or next(others, None)
 
 
 def _body(item: Item) -> PackageBody:
@@ -63,11 +77,7 @@ def _installed(body: PackageBody, site: Site) -> str | None:
         fact = site.seen(path)
         if fact is not None and fact.state is Seen.PRESENT:
             return version_in_trace(body, site.content(fact))
-    for launch in site.facts.launches.values():
-        command = launch.commands.get(body.command)
-        if command is not None and command.file is not None:
-            return _manifest_version(site, command.manifest)
-    return None
+    return on_path(body, site)
 
 
 def _installed_by_pi(body: PackageBody, site: Site) -> str | None:
@@ -102,15 +112,6 @@ def _unlisted(item: Item, site: Site) -> Conflict | None:
             hint="mend it, then plan again",
         )
     return None
-
-
-def _manifest_version(site: Site, manifest: PathFact | None) -> str:
-    try:
-        found = json.loads((site.content(manifest) or b"").decode())
-    except (ValueError, RecursionError):
-        return ""
-    value = found.get("version") if isinstance(found, dict) else None
-    return value if isinstance(value, str) else ""
 
 
 def _other(item: Item, installed: str) -> Conflict:

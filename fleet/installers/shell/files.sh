@@ -156,15 +156,21 @@ clean_access() { :; }
 
 # --- folders -------------------------------------------------------------------------------------
 
-# folder N PATH MODE
+# folder N PATH MODE: a program that an earlier step ran may have made it; then it is not undone.
 folder() {
   step "$1"
+  if [ -d "$2" ] && [ ! -L "$2" ]; then
+    about there
+    say 'done' "$N"
+    return
+  fi
   same - "$2"
   try mkdir -m "$3" "$2" || fail place
   say 'done' "$N"
 }
 
 undo_folder() {
+  [ "$was" != there ] || return 0
   [ ! -d "$1" ] || rmdir "$1" 2>/dev/null || say left "$at"
 }
 

