@@ -40,9 +40,7 @@ _SOURCES = "/etc/apt/sources.list.d/debian.sources"
 def bare_image(client: docker.DockerClient, scratch: Path) -> str:
     """Make the image of a machine on which nothing was installed yet."""
     names = _packages()
-    return import_image(
-        client, BARE, scratch, changes=[f'LABEL {LABEL}="{RUN}"'], packages=names
-    )
+    return import_image(client, BARE, scratch, changes=[f'LABEL {LABEL}="{RUN}"'], packages=names)
 
 
 def _packages() -> list[str]:
@@ -87,14 +85,20 @@ def bare_host(client: docker.DockerClient, name: str, scratch: Path) -> Iterator
 def _package_database() -> bytes:
     """Return what dpkg and apt know of such a machine, as a tar."""
     names = _packages()
-    ended = subprocess.run(["dpkg", "--status", *names], capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        ["dpkg", "--status", *names], capture_output=True, text=True, check=False
+    )
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as tar:
         _add(tar, "var/lib/dpkg/status", ended.stdout.encode())
         _add(tar, "var/lib/dpkg/available", b"")
         _add(tar, "var/lib/dpkg/info/format", b"1\n")
         _add(tar, _SOURCES[1:], Path(_SOURCES).read_bytes())
-        for folder in ("var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/cache/apt/archives/partial"):
+        for folder in (
+            "var/lib/dpkg/updates",
+            "var/lib/dpkg/triggers",
+            "var/cache/apt/archives/partial",
+        ):
             _folder(tar, folder)
         for name in names:
             for path in sorted(Path("/var/lib/dpkg/info").glob(f"{name}[.:]*")):

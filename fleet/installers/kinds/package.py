@@ -134,8 +134,8 @@ def _install(item: Item, site: Site, installed: str | None, entry: Entry | None)
     made = Entry(
         path=site.absolute(traces(body)[0]),
         kind="package",
-        system=item.system,
-        artifact=item.artifact,
+        system=entry.system if entry else item.system,
+        artifact=entry.artifact if entry else item.artifact,
         about={**told, "former": former},
         when=site.facts.taken_at,
     )
