@@ -177,6 +177,12 @@ class Engine:
 
         return apply(plans, context, options, observer)
 
+    def is_playbook(self, path_or_name: str) -> bool:
+        """Tell whether there is such a playbook."""
+        from fleet.engine.playbook import exists  # noqa: PLC0415 - lazy
+
+        return exists(path_or_name)
+
     def playbook(self, path_or_name: str) -> "Playbook":
         """Load a playbook from a file, or one that is shipped by its name."""
         from fleet.engine.playbook import load  # noqa: PLC0415 - lazy

@@ -12,6 +12,7 @@ from fleet.cli.engine import Engine
 from fleet.cli.options import Options
 from fleet.cli.output import report, view
 from fleet.cli.progress import watching
+from fleet.errors import InventoryError, UsageError
 from fleet.reports.plan import applied_text, conclude_applied
 from fleet.reports.text import printable
 
@@ -44,6 +45,31 @@ def directly(engine: Engine, options: Options) -> int:
         return judged
     click.echo(f"exit {changed.code}: {changed.reason}; the gates alone: {judged}", err=True)
     return changed.code
+
+
+def by_name(engine: Engine, name: str, options: Options) -> int:
+    """Carry out the playbook of a name, or provision the target or group of that name.
+
+    Raises:
+        UsageError: nothing has that name, or targets are named twice.
+        InventoryError: the inventory or the playbook is wrong.
+    """
+    if engine.is_playbook(name) or name.endswith((".yml", ".yaml")) or "/" in name:
+        return by_playbook(engine, name, options)
+    if options.limit:
+        raise UsageError(
+            f"{name!r} is no playbook, and which targets are meant is said by --limit already",
+            hint="name targets in one of the two ways",
+        )
+    context = engine.context(options.source(), engine.variables(options.variables))
+    try:
+        engine.targets(context, (name,))
+    except InventoryError as error:
+        raise UsageError(
+            f"there is neither a target nor a playbook {name!r}",
+            hint=f"{error.hint or error.what}; shipped playbooks are in `fleet provision --help`",
+        ) from error
+    return directly(engine, replace(options, limit=(name,)))
 
 
 def by_playbook(engine: Engine, name: str, options: Options) -> int:

@@ -68,6 +68,15 @@ class PlaybookResult:
     left: tuple[str, ...] = ()
 
 
+def exists(path_or_name: str) -> bool:
+    """Tell whether there is such a file, or such a shipped playbook."""
+    return Path(path_or_name).is_file() or _built_in(path_or_name).is_file()
+
+
+def _built_in(name: str) -> Path:
+    return shipped("playbooks") / f"{name}.yml"
+
+
 def load(path_or_name: str) -> Playbook:
     """Load a playbook from a file, or a shipped one by its name.
 
@@ -75,11 +84,10 @@ def load(path_or_name: str) -> Playbook:
         InventoryError: there is none, or something is wrong with it.
     """
     path = Path(path_or_name)
-    built_in = shipped("playbooks")
     if not path.exists():
-        path = built_in / f"{path_or_name}.yml"
+        path = _built_in(path_or_name)
     if not path.is_file():
-        names = [p.stem for p in built_in.glob("*.yml")]
+        names = [p.stem for p in shipped("playbooks").glob("*.yml")]
         raise InventoryError(
             f"there is no playbook {path_or_name!r}",
             hint=did_you_mean(path_or_name, names, kind="shipped playbooks"),

@@ -177,7 +177,7 @@ def test_what_others_set_in_the_settings_is_set_before_pi_rewrites_them(bench: B
 
 
 def test_only_a_package_of_pi_has_a_folder() -> None:
-    for manager, folder in (("pi", ""), ("npm", "~/.pi/agent")):
+    for manager, folder in (("pi", ""), ("uv", "~/.pi/agent")):
         artifact = Package.model_validate(
             {"kind": "package", "manager": manager, "package": "x", "folder": folder}
         )

@@ -122,10 +122,10 @@ class FakeModel(LoopbackServer):
     A step that makes its turn can let something happen first, in the middle of a session.
     """
 
-    def __init__(self, script: Sequence[Step] | None = None) -> None:
+    def __init__(self, script: Sequence[Step] | None = None, *, address: str = LOOPBACK) -> None:
         self._script = list(script or [])
         self._next = threading.Lock()
-        super().__init__(self._answer)
+        super().__init__(self._answer, address=address)
 
     @property
     def bodies(self) -> list[Json]:
@@ -167,8 +167,8 @@ class EmbeddingStub(LoopbackServer):
 
     DIMENSIONS = 384
 
-    def __init__(self) -> None:
-        super().__init__(self._answer)
+    def __init__(self, *, address: str = LOOPBACK) -> None:
+        super().__init__(self._answer, address=address)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -1,0 +1,189 @@
+"""A bare machine with ssh and Python gets everything with one command, and pi wakes up there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+import pytest
+from click.testing import CliRunner
+from docker.models.containers import Container
+from support.bare_host import BARE, bare_host, bare_image
+from support.http import EmbeddingStub, FakeModel
+from support.pi import said_to_model
+from support.rig import LABELS, NAME, PALACE, SshHost, docker0, palace_image, ssh_files
+from support.story import wait_for_port
+from support.tools import mempalace_tool
+
+from fleet.cli.main import cli
+
+pytestmark = [pytest.mark.e2e, pytest.mark.network, pytest.mark.timeout(900)]
+
+TOKEN = "tok-EXAMPLE-e2e-bare-51c7"
+SEEN = "The keeper of the northern lock saw a heron."
+INVENTORY = """\
+vars:
+  toolkit: ~/mempalace-toolkit
+  toolkit_source: builtin
+  palace_url: http://{palace}:8765/mcp
+  palace_path: /data/palace
+  palace_token: !secret env:FLEET_E2E_TOKEN
+  private_hosts: {palace}
+  install_pi: true
+  apt_sudo: {sudo}
+hosts:
+  fresh:
+    ssh: fresh
+    shell: bash -lc
+    systems: [mempalace-bridge, env, pi]
+    require: [remote, stamp]
+    vars: {{device: fresh}}
+"""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The machine, the palace it is to reach, and the inventory of both."""
+
+    host: SshHost
+    palace: str
+    folder: Path
+
+    def inventory(self, *, sudo: bool = True) -> str:
+        """Write the inventory; returns its path."""
+        path = self.folder / "fleet.yml"
+        path.write_text(INVENTORY.format(palace=self.palace, sudo=str(sudo).lower()))
+        return str(path)
+
+    def run(self, *words: str, sudo: bool = True) -> tuple[int, str]:
+        """Run a command of fleet on the machine."""
+        result = CliRunner().invoke(cli, [*words, "-i", self.inventory(sudo=sudo)])
+        unexpected = result.exception and not isinstance(result.exception, SystemExit)
+        assert not unexpected, result.exception
+        assert TOKEN not in result.output
+        return result.exit_code, result.output
+
+    def launch(self, command: str) -> str:
+        """Run a command as a login on the machine would."""
+        ssh = ["ssh", "-F", str(self.folder / "ssh_config"), "fresh"]
+        ended = subprocess.run(
+            [*ssh, f"bash -lc '{command} </dev/null'"], capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def palace(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real shared palace with one thing in it; yields its address."""
+    palace_image(engine, tmp_path_factory.mktemp("palace"), mempalace_tool())
+    with EmbeddingStub(address=docker0()) as embedding:
+        container: Container = engine.containers.run(
+            PALACE,
+            ["--palace", "/data/palace", "serve", "--host", "0.0.0.0", "--port", "8765"],
+            name=f"{NAME}-bare-palace",
+            labels=LABELS,
+            detach=True,
+            init=True,
+            environment={"MEMPALACE_MCP_HTTP_TOKEN": TOKEN, **embedding.environment},
+        )
+        try:
+            container.reload()
+            address = str(container.attrs["NetworkSettings"]["IPAddress"])
+            wait_for_port(address, 8765)
+            told = {"agent_name": "pi", "entry": SEEN, "topic": "birds"}
+            assert '"success": true' in _called(address, "mempalace_diary_write", told)
+            yield address
+        finally:
+            container.remove(force=True, v=True)
+            engine.images.remove(PALACE, force=True)
+
+
+def _called(address: str, tool: str, arguments: dict[str, str]) -> str:
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments},
+    }
+    request = urllib.request.Request(
+        f"http://{address}:8765/mcp",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - http, as above
+        return str(json.load(answer)["result"]["content"][0]["text"])
+
+
+@pytest.fixture(scope="module")
+def stage(
+    engine: docker.DockerClient, palace: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stage]:
+    folder = tmp_path_factory.mktemp("bare")
+    bare_image(engine, folder)
+    os.environ["FLEET_E2E_TOKEN"] = TOKEN
+    with bare_host(engine, "fresh", folder) as host, ssh_files(folder, [host]) as config:
+        os.environ["FLEET_SSH_CONFIG"] = str(config)
+        yield Stage(host, palace, folder)
+        del os.environ["FLEET_SSH_CONFIG"]
+    del os.environ["FLEET_E2E_TOKEN"]
+    engine.images.remove(BARE, force=True)
+
+
+def test_1_nothing_is_there_and_without_root_that_is_said_before_anything_is_done(
+    stage: Stage,
+) -> None:
+    before = stage.host.snapshot()
+    code, printed = stage.run("plan", "--no-diff", sudo=False)
+    assert code == 2
+    output = " ".join(printed.split())
+    assert "python3-venv is not there; apt installs it as root only, and fleet is u" in output
+    assert "it needs pi.venv, which cannot be brought" in output
+    assert "set apt_sudo" in output
+    assert stage.host.snapshot() == before
+
+
+def test_2_one_command_brings_everything_in_its_order(stage: Stage) -> None:
+    code, output = stage.run("provision", "fresh", "--yes", "--no-diff")
+    assert code == 0, output
+    order = [output.index(f"+ {key}:") for key in ("pi.venv", "pi.uv", "pi.node", "pi.pi")]
+    assert order == sorted(order)
+    assert order[-1] < output.index("+ mempalace-bridge.bridge:")
+    code, output = stage.run("plan", "--no-diff")
+    assert (code, "nothing to change" in output) == (0, True), output
+
+
+def test_3_pi_wakes_up_with_what_the_palace_says(stage: Stage) -> None:
+    with FakeModel(address=docker0()) as model:
+        provider = {
+            "baseUrl": f"{model.url}/v1",
+            "apiKey": "tok-EXAMPLE-model",
+            "api": "openai-completions",
+            "models": [{"id": "fake"}],
+        }
+        models = json.dumps({"providers": {"fake": provider}})
+        stage.host.run(f"echo '{models}' > ~/.pi/agent/models.json")
+        stage.launch("pi --offline --no-session --model fake/fake -p hello")
+    heard = said_to_model(model.bodies[0])
+    assert f"http://{stage.palace}:8765/mcp" in heard
+    assert '"palace": "/data/palace"' in heard
+    assert SEEN in heard
+    stage.host.run("rm ~/.pi/agent/models.json")
+
+
+def test_4_uninstall_takes_all_of_it_away(stage: Stage) -> None:
+    code, output = stage.run("uninstall", "--yes")
+    assert code == 0, output
+    left = stage.host.run(
+        "find ~/.local/bin ~/.local/lib ~/.pi ~/mempalace-toolkit -type f -o -type l"
+    )
+    assert [line for line in left.splitlines() if "/.pi/agent/" not in line] == []
+    assert "fleet" not in stage.host.run("cat ~/.profile")
+    with pytest.raises(AssertionError):
+        stage.host.run("command -v git || command -v tmux || command -v uv || command -v pi")
