@@ -39,16 +39,24 @@ class LocalFiles:
         """Return a file's bytes; ``builtin/…`` is one of the shipped sample toolkit."""
         first, _, rest = path.partition("/")
         return _read(shipped("toolkit") / rest if first == BUILT_IN else self._located(path))
+        """Return a file's bytes."""
+        return _read(_of_sample(path) or self._located(path))
 
     def tree(self, path: str) -> tuple[TreeFile, ...]:
         """Return a folder's files, sorted; ``builtin`` is the shipped sample toolkit."""
-        folder = shipped("toolkit") if path == BUILT_IN else self._located(path)
+        folder = _of_sample(path) or self._located(path)
         if not folder.is_dir():
             raise PlanError("there is no such folder on the controller", where=path)
         return _tree(folder)
 
     def _located(self, path: str) -> Path:
         return self._base / Path(path).expanduser()
+
+
+def _of_sample(path: str) -> Path | None:
+    """Return what ``builtin`` or ``builtin/PATH`` means in the shipped sample toolkit."""
+    first, _, rest = path.partition("/")
+    return shipped("toolkit") / rest if first == BUILT_IN and ".." not in rest else None
 
 
 @lru_cache(maxsize=16)

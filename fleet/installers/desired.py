@@ -151,7 +151,7 @@ def _template(artifact: Template, maker: _Maker) -> Body:
     check_mode(content, mode, maker.where)
     if artifact.block:
         return BlockBody(content, mode, artifact.instead)
-    return FileBody(content, mode)
+    return FileBody(content, mode, once=artifact.once)
 
 
 @_body.register

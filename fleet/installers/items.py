@@ -59,10 +59,11 @@ class LinkBody:
 
 @dataclass(frozen=True, slots=True)
 class FileBody:
-    """A file with this content."""
+    """A file with this content; ``once`` as in the template's description."""
 
     content: Content
     mode: int
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,9 @@ PATH = f"{STATE}/ledger.json"
 JOURNALS = (f"{STATE}/journal", f"{STATE}/journal.done", f"{STATE}/journal.new")
 HOLDER = f"{STATE}/lock/holder"
 
+#: In an entry's ``about``: a file that was given once, and is its user's from the first edit on.
+ONCE = "once"
+
 AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00]*$")]
 
 

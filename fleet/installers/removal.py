@@ -14,7 +14,7 @@ from fleet.installers.kinds import compose, config, service
 from fleet.installers.kinds.managers import MANAGERS
 from fleet.installers.kinds.merge import splices
 from fleet.installers.kinds.package import SECONDS
-from fleet.installers.ledger import Entry, Ledger
+from fleet.installers.ledger import ONCE, Entry, Ledger
 from fleet.installers.model import (
     AS_LEFT,
     FOLDER,
@@ -138,6 +138,8 @@ def _take_placed(site: Site, entry: Entry) -> Taken:
     if state is None:
         return Taken(left=f"cannot be seen ({fact.why or fact.state})")
     if not unedited(entry, fact):
+        if ONCE in entry.about:
+            return Taken(notes=(f"{site.shown(entry.path)} was edited since, and stays",))
         return Taken(left="was edited since fleet wrote it")
     return _taken(site, entry, state)
 

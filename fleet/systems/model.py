@@ -63,6 +63,7 @@ class Template(Artifact):
         block: only a marked block inside a file that others own (a shell's rc file).
         instead: paths of which the first that exists on the target is used in place of ``path``
             (``bash -l`` reads ``~/.bash_profile`` instead of ``~/.profile`` where there is one).
+        once: written only where nothing lies, and not fleet's any more once somebody edits it.
     """
 
     kind: Literal["template"]
@@ -70,6 +71,7 @@ class Template(Artifact):
     mode: str = "0644"
     block: bool = False
     instead: tuple[str, ...] = ()
+    once: bool = False
 
 
 class Copy(Artifact):

@@ -31,6 +31,7 @@ INVENTORY = """\
 vars:
   toolkit: ~/mempalace-toolkit
   toolkit_source: builtin
+  pi_toolkit_source: builtin
   palace_url: http://{palace}:8765/mcp
   palace_path: /data/palace
   palace_token: !secret env:FLEET_E2E_TOKEN
@@ -41,7 +42,7 @@ hosts:
   fresh:
     ssh: fresh
     shell: bash -lc
-    systems: [mempalace-bridge, env, pi]
+    systems: [mempalace-bridge, pi-toolkit, env, pi]
     require: [remote, stamp]
     vars: {{device: fresh}}
 """
@@ -86,12 +87,16 @@ def palace(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
     with EmbeddingStub(address=docker0()) as embedding:
         container: Container = engine.containers.run(
             PALACE,
-            ["--palace", "/data/palace", "serve", "--host", "0.0.0.0", "--port", "8765"],
+            ["serve", "--host", "0.0.0.0", "--port", "8765"],
             name=f"{NAME}-bare-palace",
             labels=LABELS,
             detach=True,
             init=True,
-            environment={"MEMPALACE_MCP_HTTP_TOKEN": TOKEN, **embedding.environment},
+            environment={
+                "MEMPALACE_MCP_HTTP_TOKEN": TOKEN,
+                "MEMPALACE_PALACE_PATH": "/data/palace",
+                **embedding.environment,
+            },
         )
         try:
             container.reload()

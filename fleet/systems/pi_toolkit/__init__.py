@@ -1,0 +1,1 @@
+"""pi's base configuration: keybindings, settings to start from, and the loader of its variables."""
