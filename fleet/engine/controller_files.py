@@ -37,9 +37,6 @@ class LocalFiles:
 
     def file(self, path: str) -> bytes:
         """Return a file's bytes; ``builtin/…`` is one of the shipped sample toolkit."""
-        first, _, rest = path.partition("/")
-        return _read(shipped("toolkit") / rest if first == BUILT_IN else self._located(path))
-        """Return a file's bytes."""
         return _read(_of_sample(path) or self._located(path))
 
     def tree(self, path: str) -> tuple[TreeFile, ...]:
