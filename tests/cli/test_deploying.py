@@ -146,6 +146,18 @@ def test_provision_as_json_is_one_document() -> None:
     assert told["format"] == "fleet.run/1"
 
 
+def test_a_target_is_provisioned_by_its_name() -> None:
+    engine = FakeEngine(plans=settled())
+    assert invoke("provision", "desk", "--yes", engine=engine).exit_code == 0
+    assert engine.asked[2][:2] == ("plan", ("desk",))
+
+
+def test_a_target_that_is_named_twice_is_refused() -> None:
+    result = invoke("provision", "desk", "--limit", "laptop")
+    assert result.exit_code == 1
+    assert "'desk' is no playbook, and which targets are meant is said by --limit" in result.stderr
+
+
 def play(name: str, *, state: Literal["present", "absent", "observed"] = "present") -> Play:
     return Play(
         name=name,
@@ -174,7 +186,9 @@ def test_a_playbook_is_carried_out_without_asking_twice() -> None:
 @pytest.mark.usefixtures("terminal")
 def test_a_playbook_shows_its_changes_under_its_own_variables_and_asks() -> None:
     engine = FakeEngine(plays=[play("flip"), play("look", state="observed")])
-    result = invoke("provision", "flip", "--limit", "desk", "-e", "a=b", engine=engine, stdin="n\n")
+    result = invoke(
+        "provision", "flip-to-remote", "--limit", "desk", "-e", "a=b", engine=engine, stdin="n\n"
+    )
     assert engine.calls() == ["context", "context", "plan"]
     assert engine.asked[1][2] == {"palace_url": "https://palace.example.net/mcp", "a": "b"}
     assert engine.asked[2][1] == ("desk",)
@@ -186,13 +200,13 @@ def test_a_playbook_shows_its_changes_under_its_own_variables_and_asks() -> None
 @pytest.mark.usefixtures("terminal")
 def test_a_playbook_that_removes_is_previewed_as_a_removal() -> None:
     engine = FakeEngine(plays=[play("gone", state="absent")], plans=settled(), came=())
-    assert invoke("provision", "gone", engine=engine).exit_code == 0
+    assert invoke("provision", "uninstall", engine=engine).exit_code == 0
     assert engine.calls() == ["context", "context", "uninstall", "run"]
 
 
 def test_a_playbook_that_stopped_is_no_success() -> None:
     engine = FakeEngine(plans=settled(), came=(), stopped="flip: desk failed")
-    result = invoke("provision", "flip", "--yes", engine=engine)
+    result = invoke("provision", "flip-to-remote", "--yes", engine=engine)
     assert result.exit_code == 2
     assert "stopped: flip: desk failed\n  not touched: vault\n" in result.stderr
 
