@@ -45,7 +45,7 @@ PATTERNS: Mapping[str, str] = {
     "deprecated": "^deprecated_by:[ \t]*[^ \t]",
 }
 _COMPILED = {name: re.compile(text.encode()) for name, text in PATTERNS.items()}
-_LINK = re.compile(rb"([^()<>:?# \t\r\n]*\.md)\)")
+_LINK = re.compile(rb"([^()<>:?# \t\r\n]{0,252}\.md)\)")
 
 
 class NoteFact(Fact):

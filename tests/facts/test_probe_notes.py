@@ -51,6 +51,7 @@ LINKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "not ascii": ("[é](é.md)", ("é.md",)),
     "brackets": ("[a]((b).md) [c](c(1).md) [d](<d.md>)", ()),
     "over two lines": ("[a](a\n.md)", ()),
+    "long": (f"[a]({'a' * 252}.md) [b]({'b' * 253}.md)", ("a" * 252 + ".md",)),
     "lines of windows": ("[a](a.md)\r\n[b](b.md\r\n)", ("a.md",)),
 }
 

@@ -13,7 +13,7 @@ from support.mnemo import NAME, PACKAGE, copied, files
 from support.npm_registry import NpmRegistry
 from support.pi import Ended, PiHome
 from support.probing import Shell
-from support.tools import PiTool, npm_bin, pi_tool
+from support.tools import PI_VERSION, PiTool, npm_bin, pi_tool
 
 from fleet.facts.model import Facts
 
@@ -26,6 +26,12 @@ WINDOW = 'mnemo_dream_window_start: "19:00", mnemo_dream_tz: Europe/Berlin'
 @pytest.fixture(scope="module")
 def pi() -> PiTool:
     return pi_tool()
+
+
+@pytest.fixture(scope="module", params=["0.84.0", PI_VERSION])
+def any_pi(request: pytest.FixtureRequest) -> PiTool:
+    """The pi that pi-mnemo was written for, and one of today."""
+    return pi_tool(request.param)
 
 
 @pytest.fixture
@@ -83,7 +89,11 @@ def state(one: Homes) -> dict[str, object]:
     return told
 
 
-def test_linked_from_a_folder_it_is_loaded_and_told_its_settings(one: Homes, pi: PiTool) -> None:
+def test_linked_from_a_folder_it_is_loaded_and_told_its_settings(
+    one: Homes, any_pi: PiTool
+) -> None:
+    pi = any_pi
+    one.home("one").joinpath(".bash_profile").write_text(f"export PATH='{pi.bin_dir}:{SYSTEM}'\n")
     declare(one, f"{LINKED}, {WINDOW}")
     code, output = one.run("provision", "--yes")
     assert code == 0, output

@@ -121,7 +121,7 @@ _tell_notes() { # a record for each line of _r
 _refs() { # the note _l: what stands between "](" and ")" and names a note
   _enc "${_l#"$_w/"}"
   _a=$_r
-  _q='[^()<>:?# '$_TAB$(printf '\r')']*\.md'
+  _q='[^()<>:?# '$_TAB$(printf '\r')']\{0,252\}\.md'
   _r=$(tr -d '\001' <"$_l" | sed "s/](/\\$_NL$_SOH/g" |
     sed -n "s/^$_SOH\\($_q\\)).*\$/\\1/p" | head -n 500)
   IFS=$_NL
