@@ -13,7 +13,16 @@ from fleet.connectors.image_rootfs import RootTree
 from fleet.errors import ProbeError
 from fleet.facts.compile import probe_script
 from fleet.facts.model import PathFact
-from fleet.facts.notes import CUT, MOST_LINKS, NO_LOOK, NOWHERE, PATTERNS, NoteFact, note_of
+from fleet.facts.notes import (
+    CUT,
+    MOST_LINKS,
+    MOST_NOTES,
+    NO_LOOK,
+    NOWHERE,
+    PATTERNS,
+    NoteFact,
+    note_of,
+)
 from fleet.facts.request import PathQuestion, Read, Request
 from fleet.facts.tree import TreeReader
 
@@ -247,6 +256,21 @@ def test_a_forged_answer_is_refused(dash: Shell, tmp_path: Path, record: str) ->
     at = next(n for n, fields in enumerate(records) if fields[0] == "pages")
     with pytest.raises(ProbeError):
         answer(framed([*records[:at], record.split("\t"), *records[at:]]), request)
+
+
+@pytest.mark.parametrize(
+    "record", ["page\tp0\t=x{}.md\t=1", "unread\tp0\t=x{}.md\t=no", "ref\tp0\t=a.md\t=x{}.md"]
+)
+def test_more_than_can_be_is_refused(dash: Shell, tmp_path: Path, record: str) -> None:
+    (tmp_path / "a.md").write_text("x")
+    request = Request(NONCE, paths=(PathQuestion(str(tmp_path), Read.NOTES),))
+    lines = dash.run(probe_script(request)).stdout.decode().splitlines()
+    records = [line.split("\t")[3:-1] for line in lines if line.startswith("@fleet")]
+    at = next(n for n, fields in enumerate(records) if fields[0] == "pages")
+    many = [record.format(number).split("\t") for number in range(2 * MOST_NOTES + 1)]
+    assert answer(framed([*records[:at], *many[:9], *records[at:]]), request).paths
+    with pytest.raises(ProbeError, match="too many"):
+        answer(framed([*records[:at], *many, *records[at:]]), request)
 
 
 def framed(records: list[list[str]]) -> bytes:

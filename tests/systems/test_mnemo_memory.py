@@ -8,6 +8,7 @@ from support.facts import World, findings, target
 from support.mnemo import PI, installed
 
 from fleet.facts.model import EnvValue, ProcessFact, State
+from fleet.facts.notes import CUT
 from fleet.inventory.model import Value
 from fleet.testing import judge
 from fleet.verifier.model import Finding, Verdict
@@ -88,6 +89,14 @@ def test_what_is_wrong_with_an_index_is_told(notes: dict[str, str], told: str) -
 )
 def test_what_is_no_fault_passes(notes: dict[str, str]) -> None:
     assert judged(kept(**notes))["mnemo.index"].verdict is Verdict.PASS
+
+
+def test_of_notes_that_were_not_all_read_none_is_said_to_be_gone() -> None:
+    world = kept(MEMORY="[late](late.md)").folder(ROOT)
+    world.paths[ROOT] = world.paths[ROOT].model_copy(update={"why": CUT})
+    for gate in ("mnemo.index", "mnemo.private"):
+        found = judged(world)[gate]
+        assert (found.verdict, CUT in found.message) == (Verdict.NOT_CHECKED, True), found
 
 
 def test_without_a_memory_there_is_nothing_to_judge() -> None:

@@ -47,6 +47,8 @@ def test_from_npm_it_is_placed_seen_and_whole() -> None:
 def test_from_git_it_is_known_by_any_spelling() -> None:
     world = package(World(), GIT).file(SETTINGS, NAMED_GIT)
     assert placed(world, mnemo_install="git").verdict is Verdict.PASS
+    tagged = placed(world, mnemo_install="git", mnemo_version="main")
+    assert tagged.verdict is Verdict.PASS, "a branch is no release that a manifest tells"
 
 
 def test_by_a_link_it_leads_where_it_is_declared() -> None:
@@ -168,6 +170,9 @@ def test_a_missing_prompt_is_named() -> None:
     world = installed().folder(f"{NPM}/prompts", "inject.md", "dream.md")
     found = judged(world)["mnemo.prompts"]
     assert (found.verdict, found.message) == (Verdict.FAIL, "extract.md is not there")
+    fact = world.paths[f"{NPM}/prompts"]
+    world.paths[fact.path] = fact.model_copy(update={"why": "more than 2000 entries"})
+    assert judged(world)["mnemo.prompts"].verdict is Verdict.NOT_CHECKED
 
 
 def test_prompts_elsewhere_are_looked_at_where_they_are_declared() -> None:
