@@ -8,7 +8,7 @@ from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import blocked, unedited
 from fleet.installers.ground import closed_folder
 from fleet.installers.jsonc import Edit, applied, find, remove
-from fleet.installers.jsonc_anew import digest
+from fleet.installers.jsonc_anew import below, digest, no_longer_set
 from fleet.installers.jsonc_read import BrokenJson, read_jsonc
 from fleet.installers.kinds import compose, config, service
 from fleet.installers.kinds.managers import MANAGERS
@@ -197,7 +197,7 @@ def _take_members(site: Site, entry: Entry, fact: PathFact, content: bytes) -> T
     try:
         text = content.decode()
         root = read_jsonc(text)
-        edits = remove(text, [pointer for pointer in entry.members if pointer]) or []
+        edits = remove(text, _own(text, entry)) or []
     except (UnicodeDecodeError, BrokenJson):
         return Taken(left="is not valid JSON any more")
     for pointer, was in entry.about.items():
@@ -207,6 +207,16 @@ def _take_members(site: Site, entry: Entry, fact: PathFact, content: bytes) -> T
     if not edits or not _still_reads(text, edits):
         return Taken(left="was edited since fleet wrote it")
     return Taken((_edit(site, entry, fact, len(content), splices(text, edits)),))
+
+
+def _own(text: str, entry: Entry) -> list[str]:
+    """Return pointers of what fleet put in, without what others put beside it since."""
+    members = [pointer for pointer in entry.members if pointer]
+    return [
+        pointer
+        for pointer in no_longer_set(text, {}, entry)
+        if entry.created or any(below(pointer, member) for member in members)
+    ]
 
 
 def _still_reads(text: str, edits: Sequence[Edit]) -> bool:

@@ -97,3 +97,37 @@ def test_a_file_that_is_asked_for_by_two_spellings(bench: Bench) -> None:
     assert made.conflicts == ()
     assert bench.apply(made).committed
     assert not (bench.home / FILE).exists()
+
+
+@pytest.mark.parametrize(
+    "before", [None, "{}\n", BEFORE], ids=["no file", "no object", "an object"]
+)
+def test_what_others_put_beside_it_since_stays(bench: Bench, before: str | None) -> None:
+    if before is not None:
+        bench.write(FILE, before)
+    bench.bring(ONE)
+    text = (bench.home / FILE).read_text().replace("// mine", "")
+    held = json.loads(text)
+    held["mcpServers"]["later"] = {"url": "z"}
+    bench.write(FILE, json.dumps(held, sort_keys=True))
+    bench.uninstall()
+    del held["mcpServers"]["b"]
+    assert there(bench) == held
+
+
+def test_the_one_that_made_the_file_goes_and_the_other_stays(bench: Bench) -> None:
+    bench.bring(ONE, THREE)
+    bench.uninstall(["system-one"])
+    assert there(bench) == {"mcpServers": {"c": {"command": "c"}}}
+    bench.uninstall()
+    assert not (bench.home / FILE).exists() or there(bench) in ({}, {"mcpServers": {}})
+
+
+def test_what_was_there_before_stays_where_the_file_was_edited_since(bench: Bench) -> None:
+    bench.write(FILE, '{"settings": {"scriptMode": false}}\n')
+    both = sets("both", settings={"scriptMode": False, "namespaceProxyTools": False})
+    bench.bring(both)
+    held = {"settings": {"namespaceProxyTools": False, "scriptMode": False, "more": 1}}
+    bench.write(FILE, json.dumps(held))
+    bench.uninstall()
+    assert there(bench) == {"settings": {"scriptMode": False, "more": 1}}
