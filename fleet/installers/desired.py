@@ -178,7 +178,7 @@ def _tree(artifact: Tree, maker: _Maker) -> Body:
 
 @_body.register
 def _merge(artifact: Merge, maker: _Maker) -> Body:
-    values = _set_by(artifact.template, maker) if artifact.template else maker.text(artifact.set)
+    values = _set_by(artifact, maker) if artifact.template else maker.text(artifact.set)
     if not isinstance(values, dict) or not values:
         raise PlanError("it sets nothing", where=maker.where)
     if references(written(json.dumps(values, ensure_ascii=False))):
@@ -190,12 +190,13 @@ def _merge(artifact: Merge, maker: _Maker) -> Body:
     return MergeBody(values, artifact.instead)
 
 
-def _set_by(template: str, maker: _Maker) -> object:
-    text = maker.template(template, "json").data.decode()
+def _set_by(artifact: Merge, maker: _Maker) -> object:
+    where = f"{maker.where}: {artifact.template}"
+    known: dict[str, Value] = {**maker.variables, "given": dict(artifact.given)}
+    text = render(maker.files.template(artifact.template), known, where=where)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        where = f"{maker.where}: {template}"
         raise PlanError(f"it renders to what is no JSON ({error})", where=where) from None
 
 

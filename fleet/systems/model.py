@@ -98,12 +98,14 @@ class Merge(Artifact):
         set: what is set; names and texts in it are rendered.
         template: ``templates/<template>``, which renders to what is set, as JSON; in place of
             ``set``.
+        given: what the template gets beside the variables, under this name.
         instead: paths of which the first that exists on the target is used in place of ``path``.
     """
 
     kind: Literal["merge"]
     set: dict[str, object] = Field(default_factory=dict)
     template: str = ""
+    given: dict[str, str] = Field(default_factory=dict)
     instead: tuple[str, ...] = ()
 
     @model_validator(mode="after")

@@ -26,6 +26,7 @@ OLDEST_NODE = "22.19"  # what pi 1.6 asks for in its `engines`
 MEMPALACE_VERSION = "3.11"
 ADAPTER_VERSION = "2.36.0"
 OPENCODE_VERSION = "1.18.33"
+CLAUDE_CODE_VERSION = "2.1.197"
 INSTALL_SECONDS = 600
 
 
@@ -82,6 +83,16 @@ def opencode_tool(version: str = OPENCODE_VERSION) -> Path:
         ToolUnavailableError: a registry could not be reached.
     """
     return _npm_packages(f"opencode-{version}", [f"opencode-ai@{version}"]) / ".bin"
+
+
+def claude_code_tool(version: str = CLAUDE_CODE_VERSION) -> Path:
+    """Return the folder of programs with Claude Code of this version, as the above.
+
+    Raises:
+        ToolUnavailableError: a registry could not be reached.
+    """
+    package = f"@anthropic-ai/claude-code@{version}"
+    return _npm_packages(f"claude-code-{version}", [package]) / ".bin"
 
 
 def _npm_packages(cached_as: str, packages: list[str]) -> Path:

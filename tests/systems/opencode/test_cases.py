@@ -77,3 +77,18 @@ def test_d12_both_files_and_the_folder_are_named(here: Living) -> None:
     both = f"{project}/opencode.jsonc names servers, mempalace is in ~/.config/opencode/opencode"
     assert gate.evidence[0].startswith(both)
     assert gate.evidence[-1] == f"looked at as in {project}"
+
+
+def test_d10_a_program_that_is_not_on_the_path_of_the_launch_fails(here: Living) -> None:
+    folder = here.home / ".config/opencode"
+    folder.mkdir(parents=True)
+    local = '{"mcp": {"mempalace": {"type": "local", "command": ["mempalace-mcp"]}}}'
+    (folder / "opencode.json").write_text(local)
+    elsewhere = here.home / "venv/bin"
+    elsewhere.mkdir(parents=True)
+    shutil.copy(CASES / "D10/bin/mempalace", elsewhere / "mempalace-mcp")
+    gate = here.path("/usr/bin", "/bin").findings()["opencode.command"]
+    assert gate.verdict is Verdict.FAIL
+    assert gate.evidence == ("bash -lc: mempalace-mcp is not on the PATH",)
+    gate = here.path(elsewhere, "/usr/bin", "/bin").findings()["opencode.command"]
+    assert gate.verdict is Verdict.PASS

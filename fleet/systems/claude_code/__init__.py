@@ -1,0 +1,1 @@
+"""Claude Code: the registration of the palace."""

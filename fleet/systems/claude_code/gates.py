@@ -1,0 +1,9 @@
+"""What YAML cannot say about Claude Code."""
+
+from fleet.verifier.client_gates import Gates, answers
+
+__all__ = ["answers", "command", "form", "palace", "token", "variables"]
+
+_GATES = Gates(lambda _look: ["claude-code"])
+form, palace, command = _GATES.form, _GATES.palace, _GATES.command
+variables, token = _GATES.variables, _GATES.token

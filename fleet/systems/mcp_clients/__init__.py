@@ -1,0 +1,1 @@
+"""Further MCP clients: the registration of the palace."""

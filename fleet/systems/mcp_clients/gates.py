@@ -1,0 +1,18 @@
+"""What YAML cannot say about further MCP clients."""
+
+from fleet.verifier.client_gates import Gates, answers
+from fleet.verifier.look import Look
+
+__all__ = ["answers", "command", "form", "palace", "token", "variables"]
+
+
+def _names(look: Look) -> list[str]:
+    """Return the clients that are declared: a list, or text with commas."""
+    value = look.value("mcp_clients")
+    names = value if isinstance(value, list) else str(value or "").split(",")
+    return [str(name).strip() for name in names]
+
+
+_GATES = Gates(_names)
+form, palace, command = _GATES.form, _GATES.palace, _GATES.command
+variables, token = _GATES.variables, _GATES.token

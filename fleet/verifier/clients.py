@@ -1,0 +1,174 @@
+"""MCP clients that read a JSON file: their registrations, as each of them takes them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from pydantic import BaseModel, ConfigDict
+
+from fleet.facts.model import State
+from fleet.installers.jsonc_read import BrokenJson, read_jsonc
+from fleet.inventory.yaml import load as load_yaml
+from fleet.verifier.look import Look
+
+
+class Client(BaseModel):
+    """One client; the fields are told in ``clients.yml``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    label: str
+    files: tuple[str, ...]
+    key: str
+    url: str
+    not_url: tuple[str, ...]
+    types: tuple[str, ...]
+    typed: bool = False
+    local: bool = False
+    comments: bool = False
+    desktop: bool = False
+    asks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One server in one file.
+
+    Attributes:
+        where: the file, and the project within it where there is one.
+        mode: the file's permission bits, where they are known.
+        fields: values that may hold a secret are masked.
+    """
+
+    name: str
+    where: str
+    mode: int | None
+    fields: Mapping[str, object]
+
+    def text(self, name: str) -> str:
+        """Return a field that is text; empty where it is not."""
+        value = self.fields.get(name)
+        return value if isinstance(value, str) else ""
+
+
+@dataclass(slots=True)
+class Registered:
+    """What one client reads.
+
+    Attributes:
+        entries: in the order of files; of one name the last one decides.
+        broken: lines about files that it cannot parse.
+        unread: lines about files that are there and were not seen.
+        offered: entries that the client takes only once its user agreed.
+        elsewhere: lines about servers under a key that it does not read.
+        local: those of ``entries`` that a user's file keeps for one project.
+    """
+
+    client: Client
+    entries: list[Entry] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+    local: list[Entry] = field(default_factory=list)
+    offered: list[Entry] = field(default_factory=list)
+
+    def deciding(self) -> dict[str, Entry]:
+        """Return the entry that decides, by the name of the server."""
+        return {entry.name: entry for entry in self.entries}
+
+
+@cache
+def clients() -> Mapping[str, Client]:
+    """Return every known client by name."""
+    table = load_yaml(files(__package__).joinpath("clients.yml").read_text("utf-8"), "clients.yml")
+    if not isinstance(table, dict):
+        raise TypeError("clients.yml holds no table")
+    return {str(name): Client.model_validate(told) for name, told in table.items()}
+
+
+def registered(look: Look, client: Client) -> Registered:
+    """Read every file of a client that is looked at on this target."""
+    found = Registered(client)
+    for name in client.files:
+        fact = look.artifact(name)
+        if fact is None or fact.state in (State.ABSENT, State.DANGLING):
+            continue
+        text = look.shape(name)
+        if text is None:
+            found.unread.append(f"{fact.path}: {fact.why or 'it could not be read'}")
+            continue
+        try:
+            document = _parsed(text, comments=client.comments)
+        except (ValueError, RecursionError) as error:
+            place = str(error) if isinstance(error, BrokenJson) else _place(error)
+            found.broken.append(f"{fact.path} is no JSON that {client.label} takes: {place}")
+            continue
+        if name == client.asks:
+            found.offered += _entries(document.get(client.key), fact.path, fact.mode)
+            continue
+        _collect(look, found, document, fact.path, fact.mode)
+    found.entries += found.local  # what a user keeps for one project goes over all else
+    return found
+
+
+def _parsed(text: str, *, comments: bool) -> Mapping[str, object]:
+    root = read_jsonc(text)  # names the place better than the strict parser
+    document = root.plain() if root and comments else json.loads(text or "{}")
+    if not isinstance(document, dict):
+        raise ValueError("it holds no object")  # noqa: TRY004 - the text is wrong, no argument
+    return document
+
+
+def _place(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno}: comments and last commas are not taken"
+    return str(error) if isinstance(error, ValueError) else "it is nested too deep"
+
+
+def _collect(
+    look: Look, found: Registered, document: Mapping[str, object], path: str, mode: int | None
+) -> None:
+    client = found.client
+    project = look.text("project_dir")
+    found.entries += _entries(document.get(client.key), path, mode)
+    projects = document.get("projects")
+    held = projects.get(project) if client.local and isinstance(projects, Mapping) else None
+    if isinstance(held, Mapping):
+        where = f"{path} (projects, {project})"
+        found.local += _entries(held.get(client.key), where, mode)
+    other = "servers" if client.key == "mcpServers" else "mcpServers"
+    if isinstance(document.get(other), Mapping) and client.key not in document:
+        found.elsewhere.append(f"{path}: `{other}` is not read; `{client.key}` is")
+
+
+def _entries(servers: object, where: str, mode: int | None) -> Iterator[Entry]:
+    for name, fields in servers.items() if isinstance(servers, Mapping) else ():
+        if isinstance(fields, Mapping):
+            yield Entry(str(name), where, mode, fields)
+
+
+def faults(client: Client, entry: Entry) -> Iterator[str]:
+    """Yield what is wrong with the form of one entry."""
+    kind = entry.fields.get("type")
+    if kind is not None and kind not in client.types:
+        yield f"`type` is {kind!r}: it would be one of {', '.join(client.types)}"
+    for key in client.not_url:
+        if key in entry.fields:
+            meant = f"`{client.url}` is meant" if client.url else "it only starts programs"
+            yield f"`{key}` is not read by {client.label}: {meant}"
+    remote = bool(client.url) and client.url in entry.fields
+    if remote and client.typed and kind is None:
+        yield f"`type` is missing: without it {client.label} takes the server for a program"
+    if remote and kind == "stdio":
+        yield f"`type` is 'stdio', and `{client.url}` is set"
+    if remote and "command" in entry.fields:
+        yield f"both `{client.url}` and `command` are set"
+    command = entry.fields.get("command")
+    if command is not None and not isinstance(command, str):
+        yield "`command` is no text: the program alone, its words go into `args`"
+    if not remote and command is None and not any(key in entry.fields for key in client.not_url):
+        yield "neither a URL nor a `command` is set"
+    if "environment" in entry.fields:
+        yield "`environment` is not read: `env` is meant"
