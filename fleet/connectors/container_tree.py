@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.engine import Endpoint, engine_faults, engine_url
-from fleet.connectors.oci.tar import node_of
+from fleet.connectors.oci.tar import node_of, told
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable
 from fleet.facts.walk import Node, Unreadable
@@ -81,7 +81,7 @@ class ArchiveTree:
         with self._opened(path) as (archive, why):
             member = archive.next() if archive else None
         if member is not None:
-            return node_of(member)
+            return node_of(told(member))
         if "too many links" not in why:
             if why:
                 raise Unreadable(path, why)
@@ -105,7 +105,7 @@ class ArchiveTree:
                     continue
                 names.append(relative)
                 if not member.islnk():  # a second name of a file before it, told without its size
-                    self._nodes[posixpath.join(path, relative)] = node_of(member)
+                    self._nodes[posixpath.join(path, relative)] = node_of(told(member))
         self._names[path] = names
 
     @contextmanager

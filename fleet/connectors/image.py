@@ -17,6 +17,7 @@ from fleet.connectors.image_rootfs import RootTree
 from fleet.connectors.image_way import Opened, image_fact
 from fleet.connectors.oci.choose import Image, Wish, from_docker_archive, from_layout
 from fleet.connectors.oci.documents import Configuration
+from fleet.connectors.oci.kept import Kept
 from fleet.connectors.oci.layers import LayeredTree
 from fleet.connectors.oci.newest import NewestFirst
 from fleet.connectors.oci.store import FolderStore, archive, unopened
@@ -27,7 +28,7 @@ from fleet.facts.account import Account, home_of, owners_of, passwd_of, usual_ho
 from fleet.facts.environment import env_value
 from fleet.facts.installed import files_read, with_versions
 from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
-from fleet.facts.request import CONTAINER, Depth, LaunchQuestion, Request
+from fleet.facts.request import CONTAINER, Depth, LaunchQuestion, Read, Request
 from fleet.facts.tree import SEARCH, TreeReader
 from fleet.inventory.image_reference import image_reference
 from fleet.inventory.model import Scheme, Target
@@ -197,7 +198,7 @@ class ImageConnector:
 
 def _layered(image: Image, request: Request, budget: Budget) -> Opened:
     scan = _scan(request, budget)
-    tree = LayeredTree(image.layers, budget, _likely_names(request), scan)
+    tree = LayeredTree(image.layers, budget, _likely_names(request), scan, _kept(request))
     return Opened(tree, image.configuration, _fact(image, scan), tree.flaws)
 
 
@@ -205,7 +206,7 @@ def _remote(image: Image, request: Request, budget: Budget) -> Opened:
     if request.scan and request.scan.depth is Depth.ALL:
         return _layered(image, request, budget)
     scan = _scan(request, budget)
-    tree = NewestFirst(image.layers, budget, _likely_names(request), scan)
+    tree = NewestFirst(image.layers, budget, _likely_names(request), scan, _kept(request))
 
     def later() -> ImageFact:
         tree.tell_watch()
@@ -229,6 +230,14 @@ def _likely_names(request: Request) -> frozenset[str]:
     names = {question.path.rpartition("/")[2] for question in request.paths}
     names |= {command.name for command in commands if command.read != "stat"}
     return frozenset({*names, *files_read(commands), "passwd"} - {""})
+
+
+def _kept(request: Request) -> Kept:
+    """Return what is kept of layers that hold too much for all to be."""
+    commands = [command for launch in request.launches for command in launch.commands]
+    names = {part for question in request.paths for part in question.path.split("/")}
+    names |= {command.name for command in commands} | _likely_names(request)
+    return Kept(names, [each.path for each in request.paths if each.read is Read.LIST])
 
 
 def _launched(

@@ -15,14 +15,13 @@ from binascii import Error as NotBase64
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from json import loads
-from tarfile import TarInfo
 from typing import TypeAlias
 
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.engine_http import ABSENT, CREATED, NO_CONTENT, OK, EngineHttp, said
 from fleet.connectors.image_way import Declined
 from fleet.connectors.oci.streams import Damaged, Forward, Readable
-from fleet.connectors.oci.tar import members, node_of
+from fleet.connectors.oci.tar import TarMember, members, node_of
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, TargetError
 from fleet.facts.request import TEXT_LIMIT, PathQuestion, Read
@@ -33,7 +32,8 @@ LABEL = "fleet.look"
 MEBI = 1024 * 1024
 GUESS_BYTES, GUESS_MEMBERS = 8 * MEBI, 5_000
 LIST_BYTES, LIST_MEMBERS = 512 * MEBI, 200_000
-_KEPT_BYTES = 32 * MEBI
+_KEPT_BYTES = 16 * MEBI
+_MOST_NODES = 150_000
 _REMOVE_SECONDS = 30.0
 _GO_DIRECTORY = 1 << 31
 _REFUSED = 500
@@ -101,7 +101,7 @@ def _remove(engine: EngineHttp, name: str) -> None:
         )
 
 
-_Found: TypeAlias = tuple[str, TarInfo, Forward]
+_Found: TypeAlias = tuple[str, TarMember, Forward]
 
 
 class CreatedTree:
@@ -241,7 +241,9 @@ class CreatedTree:
             if node.kind == "file" and node.size <= limit:
                 self._contents[path] = source.read(node.size)
 
-    def _remember(self, folder: str, relative: str, member: TarInfo, source: Forward) -> None:
+    def _remember(self, folder: str, relative: str, member: TarMember, source: Forward) -> None:
+        if len(self._nodes) > _MOST_NODES:
+            raise _TooMuch
         path = posixpath.join(folder, relative) if relative else folder
         self._bare.discard(path)
         if relative:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from fleet.connectors.image_rootfs import RootTree, node_from
+from fleet.connectors.image_rootfs import MOST_LISTED, RootTree, node_from
 from fleet.connectors.image_way import Declined
 from fleet.errors import Unreachable
 from fleet.facts.walk import Node, Unreadable
@@ -89,6 +89,8 @@ class OverlayTree:
         for number in found.layers:
             for name, hidden in self._entries(number, path):
                 names.setdefault(name, not hidden)
+                if len(names) > MOST_LISTED:
+                    raise Unreadable(path, f"it holds more than {MOST_LISTED} names")
         return [name for name, there in names.items() if there]
 
     def read(self, path: str, limit: int) -> bytes:
@@ -145,13 +147,13 @@ class OverlayTree:
         except (FileNotFoundError, NotADirectoryError):
             return None, None, False
 
-    def _entries(self, number: int, path: str) -> list[tuple[str, bool]]:
-        """Return a folder's names in one layer, and of each whether it hides what lies below."""
+    def _entries(self, number: int, path: str) -> Iterator[tuple[str, bool]]:
+        """Yield a folder's names in one layer, and of each whether it hides what lies below."""
         with _reading(path), self.layers[number].parent(path) as (parent, name):
             descriptor = os.open(name, FOLDER, dir_fd=parent)
             try:
                 with os.scandir(descriptor) as found:
-                    return [(entry.name, _hides(entry)) for entry in found]
+                    yield from ((entry.name, _hides(entry)) for entry in found)
             finally:
                 os.close(descriptor)
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 
 from fleet.connectors.image_overlay import FOLDER, is_opaque, is_whiteout, read_unmarked
@@ -13,6 +14,9 @@ from fleet.connectors.scan.watch import Watch
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError
 from fleet.facts.walk import Unreadable
+
+MOST_FOLDERS = 200_000
+_AT_ONCE = 20_000
 
 
 def tell_layers(layers: Sequence[RootTree], digests: Sequence[str], watch: Watch) -> None:
@@ -33,43 +37,47 @@ def tell_layers(layers: Sequence[RootTree], digests: Sequence[str], watch: Watch
 
 
 def _tell(layer: RootTree, watch: Watch) -> None:
-    met: set[int] = set()  # inodes of files: a further name of one is a hard link
-    folders, count = ["/"], 0
+    folders, met, count = ["/"], 1, 0
     while folders:
         folder = folders.pop()
         with _opened(layer, folder) as (descriptor, entries):
-            count += len(entries)
-            if count > MAX_MEMBERS:
-                raise ProbeError(f"a layer has more than {MAX_MEMBERS} files; stopped reading")
             if is_opaque(descriptor):
                 watch.whiteout(folder, opaque=True)
-            above = folder.rstrip("/")
-            for each in entries:
-                path = f"{above}/{each.name}"
-                if each.is_file(follow_symlinks=False):
-                    _tell_file(layer, watch, path, each, met)
-                elif each.is_dir(follow_symlinks=False):
-                    folders.append(path)
-                    watch.entry(path, "directory", 0, _nothing)
-                elif each.is_symlink():
-                    watch.entry(path, "link", 0, _nothing)
-                elif is_whiteout(each.stat(follow_symlinks=False)):
-                    watch.whiteout(path)
-                else:
-                    watch.entry(path, "other", 0, _nothing)
+            # In the order of names; of a very large folder a part at a time.
+            while part := sorted(islice(entries, _AT_ONCE), key=attrgetter("name")):
+                count += len(part)
+                if count > MAX_MEMBERS:
+                    raise ProbeError(f"a layer has more than {MAX_MEMBERS} files; stopped reading")
+                below = _told(layer, watch, folder, part)
+                met += len(below)
+                if met > MOST_FOLDERS:
+                    raise ProbeError(
+                        f"a layer has more than {MOST_FOLDERS} folders; stopped reading"
+                    )
+                folders += below
 
 
-def _tell_file(
-    layer: RootTree, watch: Watch, path: str, each: "os.DirEntry[str]", met: set[int]
-) -> None:
-    inode = each.inode()
-    if inode in met:
-        watch.entry(path, "other", 0, _nothing)
-    else:
-        met.add(inode)
-        read = partial(read_unmarked, layer, path)
-        # Asking the kernel for the size of each of many thousand files is what a walk costs.
-        watch.entry(path, "file", partial(_size, each), read)
+def _told(
+    layer: RootTree, watch: Watch, folder: str, entries: Sequence["os.DirEntry[str]"]
+) -> list[str]:
+    """Tell what a folder holds, each name of a file as one of its own; return its folders."""
+    above, folders = folder.rstrip("/"), []
+    for each in entries:
+        path = f"{above}/{each.name}"
+        if each.is_file(follow_symlinks=False):
+            read = partial(read_unmarked, layer, path)
+            # Asking the kernel for the size of each of many thousand files is what a walk costs.
+            watch.entry(path, "file", partial(_size, each), read)
+        elif each.is_dir(follow_symlinks=False):
+            folders.append(path)
+            watch.entry(path, "directory", 0, _nothing)
+        elif each.is_symlink():
+            watch.entry(path, "link", 0, _nothing)
+        elif is_whiteout(each.stat(follow_symlinks=False)):
+            watch.whiteout(path)
+        else:
+            watch.entry(path, "other", 0, _nothing)
+    return folders
 
 
 def _size(each: "os.DirEntry[str]") -> int:
@@ -77,15 +85,14 @@ def _size(each: "os.DirEntry[str]") -> int:
 
 
 @contextmanager
-def _opened(layer: RootTree, folder: str) -> Iterator[tuple[int, list["os.DirEntry[str]"]]]:
-    """Open a folder, and return what it holds in the order of names."""
+def _opened(layer: RootTree, folder: str) -> Iterator[tuple[int, Iterator["os.DirEntry[str]"]]]:
+    """Open a folder, and what it holds."""
     try:
         with layer.parent(folder) as (parent, name):
             descriptor = os.open(name, FOLDER, dir_fd=parent)
             try:
                 with os.scandir(descriptor) as entries:
-                    found = sorted(entries, key=attrgetter("name"))
-                yield descriptor, found
+                    yield descriptor, entries
             finally:
                 os.close(descriptor)
     except OSError as error:

@@ -7,14 +7,16 @@ through a link; links are read as text and followed by :mod:`fleet.facts.walk` i
 import os
 import posixpath
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from fleet.connectors.oci.store import unopened
 from fleet.facts.walk import Node, Unreadable
 
+MOST_LISTED = 200_000
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -65,7 +67,7 @@ class RootTree:
             descriptor = os.open(name, _LIST, dir_fd=parent)
             try:
                 with os.scandir(descriptor) as found:
-                    return [entry.name for entry in found]
+                    return bounded(path, (entry.name for entry in found))
             finally:
                 os.close(descriptor)
 
@@ -96,6 +98,18 @@ class RootTree:
             yield descriptor, names[-1]
         finally:
             os.close(descriptor)
+
+
+def bounded(path: str, names: Iterable[str]) -> list[str]:
+    """Return a folder's names.
+
+    Raises:
+        Unreadable: they are more than can be kept.
+    """
+    listed = list(islice(names, MOST_LISTED + 1))
+    if len(listed) > MOST_LISTED:
+        raise Unreadable(path, f"it holds more than {MOST_LISTED} names")
+    return listed
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def entries(draw: st.DrawFn) -> tarfile.TarInfo:
     return member
 
 
-def told(member: tarfile.TarInfo) -> list[object]:
+def told(member: object) -> list[object]:
     return [getattr(member, name) for name in TOLD]
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from fleet.connectors.deadline import Deadline
+from fleet.connectors.oci.kept import Kept
 from fleet.connectors.oci.layers import Layer, LayeredTree
 from fleet.connectors.oci.streams import Blob, Budget, open_regular
 from fleet.demo.layout import Compression, Member, layer, packed
@@ -18,6 +19,7 @@ def tree_of(
     names: Iterable[str] = (),
     max_bytes: int = 64 * 1024 * 1024,
     kind: type[LayeredTree] = LayeredTree,
+    kept: Kept | None = None,
 ) -> LayeredTree:
     """Write layers and read them."""
     found = []
@@ -27,7 +29,8 @@ def tree_of(
         path.write_bytes(packed(content, compression))
         size = path.stat().st_size
         found.append(Layer(Blob(partial(open_regular, path), f"layer {number}", size)))
-    return kind(found, Budget(max_bytes, Deadline(60), "oci:x"), frozenset(names))
+    budget = Budget(max_bytes, Deadline(60), "oci:x")
+    return kind(found, budget, frozenset(names), kept=kept)
 
 
 def listed(tree: LayeredTree, path: str = "/") -> dict[str, bytes | str | None]:

@@ -1,8 +1,9 @@
 """Layers, read once each from the lowest up, as one tree.
 
-Only what a tar header says is kept in memory, and the content of small files whose names the
-request speaks of. All other content is fetched when it is asked for: straight from a plain layer,
-by one more pass over a compressed one, for all wanted files of that layer together.
+Only what a tar header says is kept in memory, of very large images not even that of every file (see
+:mod:`fleet.connectors.oci.kept`), and the content of small files whose names the request speaks of.
+All other content is fetched when it is asked for: straight from a plain layer, by one more pass
+over a compressed one, for all wanted files of that layer together.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -10,7 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from fleet.connectors.oci.diff import Diff, Item, child_of, folder, merge, tell
+from fleet.connectors.oci.diff import Diff, tell
+from fleet.connectors.oci.items import Folder, HardLink, Item, child_of, folder, merge
+from fleet.connectors.oci.kept import Kept, TooMany
 from fleet.connectors.oci.plain import Hashes, Windowed
 from fleet.connectors.oci.streams import (
     Blob,
@@ -22,15 +25,18 @@ from fleet.connectors.oci.streams import (
     Unpacked,
     compression,
 )
-from fleet.connectors.oci.tar import Seekable, members
+from fleet.connectors.oci.tar import Seekable, Sparse, TarMember, members
 from fleet.connectors.scan.watch import Watch
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, TargetError
 from fleet.facts.request import TEXT_LIMIT
 from fleet.facts.walk import Node, Unreadable
 
-KEPT_LIMIT = 32 * 1024 * 1024
+KEPT_LIMIT = 16 * 1024 * 1024
+MOST_READINGS = 6
 _HEAD = 512
+_DAMAGED = "the image is damaged, or was copied only in part: fetch it again"
+_NOT_TO_TRUST = "an image of so many folders and links is not one to trust"
 _OFTEN = 1024  # members between two looks at the clock
 
 
@@ -47,6 +53,10 @@ class _Key(NamedTuple):
     offset: int
 
 
+class _Lacking(Exception):
+    """Something may be there, and is not kept; the text is its name."""
+
+
 class LayeredTree:
     """A :class:`fleet.facts.walk.Tree` over layers.
 
@@ -61,6 +71,7 @@ class LayeredTree:
         budget: Budget,
         names: Collection[str],
         watch: Watch | None = None,
+        kept: Kept | None = None,
     ) -> None:
         """Read all layers.
 
@@ -69,6 +80,7 @@ class LayeredTree:
             budget: bounds bytes and time, later fetches included.
             names: last components of files whose content is likely to be wanted.
             watch: told of all that the layers hold, in the same pass.
+            kept: decides what of the layers stays in memory; by default for ``names``.
 
         Raises:
             ProbeError: a layer is missing, cut, forged, no tar archive, or without end.
@@ -84,13 +96,23 @@ class LayeredTree:
         self._kinds: dict[int, str] = {}
         self._kept: dict[_Key, bytes] = {}
         self._kept_size = 0
+        self._held = kept or Kept(names)
+        self._readings = 0
         self._root = folder()
         self._begin()
 
     def _begin(self) -> None:
+        self._read_all()
+
+    def _read_all(self) -> None:
+        """Read all layers from the lowest up."""
+        self._readings += 1
+        self._root = folder()
+        self._held.begin()
         with Hashes(self._budget.deadline) as hashes:
             for number in range(len(self._layers)):
-                merge(self._root, self._scan(number, self._root, hashes))
+                merge(self._root, self._scan(number, self._root, hashes).root)
+                self._held.recount(self._root)
             self._verify(hashes)
 
     def lstat(self, path: str) -> Node | None:
@@ -100,12 +122,26 @@ class LayeredTree:
 
     def listdir(self, path: str) -> list[str]:
         """Return the names in a folder."""
-        item = self._item(path)
-        children = item.children or {} if item else {}
+        while isinstance(item := self._item(path), Folder) and self._lacks(item, path):
+            del item  # with its folder, before as much is read again
+            self._read_again(path)
+        children = item.children if isinstance(item, Folder) else {}
         for child in children.values():
             if child.flaw:
                 raise Unreadable(path, child.flaw)
         return list(children)
+
+    def _lacks(self, folder: Folder, path: str) -> bool:
+        """Tell whether more must be kept before a folder can be listed; ask for it to be."""
+        clean = "/" + "/".join(_names(path))
+        if folder.partial and self._held.lists(clean):
+            raise Unreadable(path, "it holds more names than are kept")
+        lacking = [c.lacks for c in folder.children.values() if isinstance(c, HardLink) and c.lacks]
+        for name in lacking:
+            self._held.seek(name)
+        if folder.partial:
+            self._held.seek_in(clean)
+        return folder.partial or bool(lacking)
 
     def read(self, path: str, limit: int) -> bytes:
         """Return a file's content."""
@@ -132,25 +168,52 @@ class LayeredTree:
         self._fetch(items)
 
     def _item(self, path: str) -> Item | None:
+        while True:
+            try:
+                return self._looked(path)
+            except _Lacking as lacking:
+                name = str(lacking)
+            self._held.seek(name)
+            self._read_again(path)
+
+    def _looked(self, path: str) -> Item | None:
+        """Look a path up among what is kept.
+
+        Raises:
+            _Lacking: there may be more.
+        """
         item: Item | None = self._root
         seen = ""
-        for name in (part for part in path.split("/") if part):
-            item = child_of(item, name) if item else None
+        for name in _names(path):
+            above, item = item, child_of(item, name)
             if item is None:
+                if isinstance(above, Folder) and self._held.may_hold(seen or "/", name):
+                    raise _Lacking(name)
                 return None
             seen = f"{seen}/{name}"
             if item.flaw:
                 raise Unreadable(seen, item.flaw)
+            if isinstance(item, HardLink) and item.lacks:
+                raise _Lacking(item.lacks)
         return item
+
+    def _read_again(self, path: str) -> None:
+        """Read all layers once more, now that more is known of what is asked for."""
+        if self._readings >= MOST_READINGS:
+            raise Unreadable(path, f"not found in {MOST_READINGS} readings of very large layers")
+        self._watch = None  # it was told
+        self.flaws.clear()
+        self._budget.spent = 0
+        self._read_all()
 
     def _verify(self, hashes: Hashes) -> None:
         for blob, why in hashes.compare():
             self._budget.spend(0)  # without time nothing was hashed to its end
             raise self._damaged(blob, why)
 
-    def _scan(self, number: int, lower: Item, hashes: Hashes) -> Item:
+    def _scan(self, number: int, lower: Folder, hashes: Hashes) -> Diff:
         layer = self._layers[number]
-        diff = Diff(number, layer.blob.name, lower)
+        diff = Diff(number, layer.blob.name, lower, self._held)
         self.passes += 1
         if self._watch:
             self._watch.layer(layer.diff_id or layer.blob.digest)
@@ -169,6 +232,8 @@ class LayeredTree:
                     self._collect(diff, Forward(inner), marked=marked)
                     inner.verify()
                     outer.verify()
+        except TooMany as error:
+            raise self._damaged(layer.blob, str(error), _NOT_TO_TRUST) from error
         except Damaged as error:
             raise self._damaged(layer.blob, str(error)) from error
         except TargetError:
@@ -177,7 +242,8 @@ class LayeredTree:
             raise self._damaged(layer.blob, error.strerror or str(error)) from error
         self._kinds[number] = kind
         self.flaws += diff.flaws
-        return diff.finish()
+        diff.finish()
+        return diff
 
     def _kind(self, stored: Stretch, blob: Blob) -> str:
         kind = compression(stored.read(_HEAD), blob.media, f"{self._budget.where}, {blob.name}")
@@ -188,28 +254,25 @@ class LayeredTree:
         for count, member in enumerate(members(source, marked=marked)):
             if count % _OFTEN == 0:
                 self._budget.spend(0)
-            item = diff.add(member)
-            if item and self._likely(member.name, item):
-                self._keep(item, source)
+            key = _Key(diff.number, member.offset_data)
+            if diff.add(member) and self._likely(member):
+                self._kept[key] = _content(member.size, member.offset_data, member.sparse, source)
+                self._kept_size += member.size
             if self._watch:
-                read = partial(self._passing, item, source)
-                tell(self._watch, member, item.node.size if item else 0, read)
+                tell(self._watch, member, partial(self._passing, key, member, source))
 
-    def _passing(self, item: Item | None, source: Seekable, limit: int) -> bytes:
+    def _passing(self, key: _Key, member: TarMember, source: Seekable, limit: int) -> bytes:
         """Return the content of the member that the source stands at."""
-        if item is None or item.node.size > limit:
+        if member.size > limit:
             raise Unreadable("", f"larger than {limit} bytes")
-        kept = self._kept.get(_Key(item.layer, item.offset))
-        return _content(item, source) if kept is None else kept
+        if key in self._kept:
+            return self._kept[key]
+        return _content(member.size, member.offset_data, member.sparse, source)
 
-    def _likely(self, name: str, item: Item) -> bool:
-        named = name.rpartition("/")[2] in self._names
-        room = min(TEXT_LIMIT, KEPT_LIMIT - self._kept_size)
-        return named and item.node.size <= room
-
-    def _keep(self, item: Item, source: Seekable) -> None:
-        self._kept[_Key(item.layer, item.offset)] = _content(item, source)
-        self._kept_size += item.node.size
+    def _likely(self, member: TarMember) -> bool:
+        if member.name.rpartition("/")[2] not in self._names:
+            return False
+        return member.size <= min(TEXT_LIMIT, KEPT_LIMIT - self._kept_size)
 
     def _fetch(self, items: Iterable[Item]) -> None:
         wanted = {_Key(item.layer, item.offset): item for item in items}
@@ -226,25 +289,28 @@ class LayeredTree:
                 plain = kind == "plain"
                 source = stored if plain else Forward(Unpacked(stored, kind, self._budget))
                 for item in items:
-                    self._kept[_Key(number, item.offset)] = _content(item, source)
+                    key = _Key(number, item.offset)
+                    self._kept[key] = _content(item.node.size, item.offset, item.sparse, source)
         except TargetError:
             raise
         except (Damaged, OSError) as error:
             raise self._damaged(layer.blob, str(error)) from error
 
-    def _damaged(self, blob: Blob, why: str) -> ProbeError:
+    def _damaged(self, blob: Blob, why: str, hint: str = _DAMAGED) -> ProbeError:
         return ProbeError(
             f"{blob.name} cannot be read: {one_line(why)}",
             where=self._budget.where,
-            hint="the image is damaged, or was copied only in part: fetch it again",
+            hint=hint,
         )
 
 
-def _content(item: Item, source: Seekable) -> bytes:
-    stretches = item.sparse if item.sparse is not None else ((0, item.node.size),)
-    content = bytearray(item.node.size)
-    position = item.offset
-    for offset, length in stretches:
+def _names(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
+
+
+def _content(size: int, position: int, sparse: Sparse | None, source: Seekable) -> bytes:
+    content = bytearray(size)
+    for offset, length in sparse if sparse is not None else ((0, size),):
         source.seek(position)
         part = source.read(length)
         if len(part) != length or not 0 <= offset <= len(content) - length:

@@ -2,10 +2,12 @@
 
 A file in a layer hides whatever is below it, and so does a whiteout; a name that no layer has shown
 yet may still be in the next one. So a file takes the layers down to its own. A path that is in no
-layer, a folder's whole content, and the owner of a folder that no member tells of take them all.
+layer, a folder's whole content, and the owner of a folder that no member tells of take them all;
+so do layers that hold more than is kept.
 """
 
-from fleet.connectors.oci.diff import Item, child_of, folder, merge
+from fleet.connectors.oci.diff import Diff
+from fleet.connectors.oci.items import Folder, Item, folder, merge
 from fleet.connectors.oci.layers import LayeredTree
 from fleet.connectors.oci.plain import Hashes
 
@@ -35,13 +37,17 @@ class NewestFirst(LayeredTree):
         if self._watch is None:
             return
         flaws = list(self.flaws)
-        root = folder()
+        root = self._root = folder()  # whoever asks again has it read again
+        self._held.begin()
         for number, layer in enumerate(self._layers):
             if number < self._unread:
                 self._watch.unseen(layer.diff_id or layer.blob.digest, NOT_NEEDED)
             else:
-                merge(root, self._alone(number, root))
+                merge(root, self._alone(number, root).root)
+                self._held.recount(root)
         self.flaws[:] = flaws
+        self._unread = len(self._layers)
+        self._held.begin()
 
     def _item(self, path: str) -> Item | None:
         while self._unread and not self._settled(path, listing=False):
@@ -50,24 +56,29 @@ class NewestFirst(LayeredTree):
 
     def _go_down(self) -> None:
         self._unread -= 1
-        below = self._alone(self._unread, folder())
-        if below.lower:
+        diff = self._alone(self._unread, folder())
+        if diff.lower or self._held.dropped:
+            del diff  # before as much is read again
             self._from_below()
         else:
-            merge(below, self._root)
-            self._root = below
+            merge(diff.root, self._root)
+            self._root = diff.root
+            self._held.recount(self._root)
 
-    def _alone(self, number: int, lower: Item) -> Item:
+    def _alone(self, number: int, lower: Folder) -> Diff:
         with Hashes(self._budget.deadline) as hashes:
             layer = self._scan(number, lower, hashes)
             self._verify(hashes)
         return layer
 
     def _from_below(self) -> None:
-        """Read all layers the usual way round: a hard link leads out of its own layer."""
+        """Read all layers the usual way round.
+
+        A hard link leads out of its own layer, or there is more in them than is kept.
+        """
         self.flaws.clear()
-        self._unread, self._root = 0, folder()
-        super()._begin()
+        self._unread = 0
+        self._read_all()
 
     def _settled(self, path: str, *, listing: bool) -> bool:
         """Tell whether no layer further below can change the answer about a path."""
@@ -77,10 +88,10 @@ class NewestFirst(LayeredTree):
             if item.unnamed and not closed:
                 return False
             hidden = closed or name in (item.hides or ())
-            child = child_of(item, name)
+            child = item.children.get(name)
             if child is None:
                 return hidden
-            if child.children is None:
+            if not isinstance(child, Folder):
                 return True
             item, closed = child, hidden or child.opaque
         return closed if listing else hidden or not item.implied or not names

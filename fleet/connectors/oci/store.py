@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from tarfile import TarInfo
 from typing import BinaryIO, NamedTuple, Protocol
 
 from fleet.connectors.oci.documents import JSON_LIMIT
@@ -21,10 +20,11 @@ from fleet.connectors.oci.streams import (
     open_regular,
     scratch_file,
 )
-from fleet.connectors.oci.tar import members
+from fleet.connectors.oci.tar import TarMember, members
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable
 
+MOST_FILES = 10_000
 _LINKS = 8
 
 
@@ -76,10 +76,15 @@ class ArchiveStore:
         with opened(source) as stretch:
             try:
                 for member in members(stretch):
-                    if member.isreg() or member.issym() or member.islnk():
-                        self._members[_inside(member.name)] = _entry(member)
+                    self._add(member)
             except Damaged as error:
                 raise unreadable_archive(error, where) from error
+
+    def _add(self, member: TarMember) -> None:
+        if member.isreg() or member.issym() or member.islnk():
+            self._members[_inside(member.name)] = _entry(member)
+        if len(self._members) > MOST_FILES:
+            raise Damaged(f"it holds more than {MOST_FILES} files")
 
     def find(self, name: str, shown: str) -> Blob | None:
         """Return a member, through links to other members."""
@@ -210,7 +215,7 @@ def content(store: Store, name: str, shown: str, digest: str = "") -> bytes:
     return b"".join(parts)
 
 
-def _entry(member: TarInfo) -> _Member:
+def _entry(member: TarMember) -> _Member:
     link = member.linkname if member.islnk() else ""
     if member.issym():
         link = posixpath.join(posixpath.dirname(member.name), member.linkname)

@@ -8,7 +8,10 @@ import io
 import re
 import tarfile
 from collections.abc import Iterator
-from typing import IO, Literal, Protocol, cast
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import IO, Literal, Protocol, TypeAlias, cast
+from zlib import adler32
 
 from fleet.connectors.oci.streams import Damaged
 from fleet.connectors.text import one_line
@@ -29,6 +32,50 @@ _MALFORMED = (
 )
 
 
+Sparse: TypeAlias = tuple[tuple[int, int], ...]
+
+
+@dataclass(slots=True)
+class TarMember:
+    """What one header tells, the extended ones before it included.
+
+    Attributes:
+        name: as it stands; a folder's without the slash at its end.
+        type: tarfile's letter for it.
+        size: bytes of the content; of a sparse file, with its holes.
+        linkname: what a link or a hard link says.
+        offset_data: where the content begins in the archive.
+        sparse: offset and length of the stretches that are stored, of a sparse file.
+    """
+
+    name: str
+    type: bytes
+    mode: int
+    uid: int
+    gid: int
+    size: int
+    mtime: float
+    linkname: str
+    offset_data: int
+    sparse: Sparse | None = None
+
+    def isreg(self) -> bool:
+        """Tell whether it is a regular file."""
+        return self.type in tarfile.REGULAR_TYPES
+
+    def isdir(self) -> bool:
+        """Tell whether it is a folder."""
+        return self.type == tarfile.DIRTYPE
+
+    def issym(self) -> bool:
+        """Tell whether it is a link."""
+        return self.type == tarfile.SYMTYPE
+
+    def islnk(self) -> bool:
+        """Tell whether it is a hard link."""
+        return self.type == tarfile.LNKTYPE
+
+
 class Seekable(Protocol):
     """A source that goes forward at least."""
 
@@ -45,7 +92,7 @@ class Seekable(Protocol):
         ...
 
 
-def members(source: Seekable, *, marked: bool = True) -> Iterator[tarfile.TarInfo]:
+def members(source: Seekable, *, marked: bool = True) -> Iterator[TarMember]:
     """Yield the members in order; the source stands at a member's content while it is held.
 
     Args:
@@ -67,7 +114,7 @@ def members(source: Seekable, *, marked: bool = True) -> Iterator[tarfile.TarInf
         yield member
 
 
-def node_of(member: tarfile.TarInfo) -> Node:
+def node_of(member: TarMember) -> Node:
     """Return what a member's header says of the thing at its path; a hard link is "other"."""
     kind = kind_of(member)
     return Node(
@@ -81,13 +128,16 @@ def node_of(member: tarfile.TarInfo) -> Node:
     )
 
 
-def kind_of(member: tarfile.TarInfo) -> Literal["file", "directory", "link", "other"]:
+def kind_of(member: TarMember) -> Literal["file", "directory", "link", "other"]:
     """Return the kind that a member's header tells; a hard link is "other"."""
-    if member.isdir():
-        return "directory"
-    if member.issym():
-        return "link"
-    return "file" if member.isreg() else "other"
+    return _KINDS.get(member.type, "other")
+
+
+_KINDS: dict[bytes, Literal["file", "directory", "link"]] = {
+    **dict.fromkeys(tarfile.REGULAR_TYPES, "file"),
+    tarfile.DIRTYPE: "directory",
+    tarfile.SYMTYPE: "link",
+}
 
 
 def _seconds(mtime: float) -> int:
@@ -109,35 +159,56 @@ class _Headers:
         self._archive.fileobj = cast("IO[bytes]", self._source)
         self._archive.offset = 0
 
-    def next_member(self, *, marked: bool) -> tarfile.TarInfo | None:
+    def next_member(self, *, marked: bool) -> TarMember | None:
         start = self._archive.offset
-        self._source.seek(start)
-        block = self._source.peek(_BLOCK)
+        block = self._source.at(start, _BLOCK)
         if not block and (marked or start == 0):
             raise Damaged("it is cut short" if start else "it is empty: no tar archive")
+        if not self._archive.pax_headers and (member := self._soon(block, start)):
+            size = member.size if member.type == tarfile.REGTYPE else 0
+            self._archive.offset = member.offset_data - (-size // _BLOCK) * _BLOCK
+            return member
         if not block.strip(b"\0"):
             return None
-        if not self._archive.pax_headers and (member := self._soon(block, start)):
-            self._archive.offset = member.offset_data + (member.isreg() and _blocks(member.size))
-            self._source.seek(member.offset_data)
-            return member
+        self._source.push(block)
         try:
-            member = tarfile.TarInfo.fromtarfile(self._archive)
+            found = tarfile.TarInfo.fromtarfile(self._archive)
         except _MALFORMED as error:
             what = f"damaged at byte {start}" if start else "it is no tar archive"
             raise Damaged(f"{what}: {one_line(str(error), 80)}") from error
-        if self._archive.offset <= start or member.size < 0:
+        if self._archive.offset <= start or found.size < 0:
             raise Damaged("a tar header points backwards")
-        return member
+        return told(found)
 
-    def _soon(self, block: bytes, start: int) -> tarfile.TarInfo | None:
+    def _soon(self, block: bytes, start: int) -> TarMember | None:
         """Read a header without tarfile; None where only that can."""
         member = _usual(block, start)
         if member is None or member.type != tarfile.XHDTYPE:
             return member
         if not 0 < member.size <= _BLOCK:
             return None
-        return _dated(member, self._source.peek(3 * _BLOCK)[_BLOCK:])
+        more = self._source.read(2 * _BLOCK)
+        dated = _dated(member, more)
+        if dated is None:
+            self._source.push(more)
+        return dated
+
+
+def told(found: tarfile.TarInfo) -> TarMember:
+    """Return what tarfile read of a header."""
+    stretches: list[tuple[int, int]] | None = getattr(found, "sparse", None)
+    return TarMember(
+        found.name,
+        found.type,
+        found.mode,
+        found.uid,
+        found.gid,
+        found.size,
+        found.mtime,
+        found.linkname,
+        found.offset_data,
+        tuple(stretches) if stretches is not None else None,
+    )
 
 
 _USUAL = {
@@ -147,33 +218,48 @@ _USUAL = {
     b"5": tarfile.DIRTYPE,
     b"x": tarfile.XHDTYPE,
 }
-_NUMBERS = re.compile(
-    rb"([0-7]{7})\0([0-7]{7})\0([0-7]{7})\0([0-7]{11})[ \0]([0-7]{11})[ \0]([0-7]{6})\0 ([0125x])"
-)
+_OWNER = re.compile(rb"([0-7]{7})\0([0-7]{7})\0([0-7]{7})\0")
+_NUMBERS = re.compile(rb"([0-7]{11})[ \0]([0-7]{11})[ \0]([0-7]{6})\0 ([0125x])")
 _MAGIC = (b"ustar\x0000", b"ustar  \0")
 _RECORD = re.compile(rb"([0-9]{1,3}) (mtime|[ac]time)=([0-9]{1,12}(?:\.[0-9]{1,9})?)\n")
 
 
-def _usual(block: bytes, start: int) -> tarfile.TarInfo | None:
+def _usual(block: bytes, start: int) -> TarMember | None:
     """Read a header of the kind nearly all are, as tarfile does but sooner; None for all others."""
-    found = _NUMBERS.match(block, 100)
+    found = _NUMBERS.match(block, 124)
     if found is None or block[257:265] not in _MAGIC or block[345] or len(block) != _BLOCK:
         return None
-    mode, uid, gid, size, mtime, checksum = (int(digits, 8) for digits in found.groups()[:6])
-    if checksum != sum(block) - sum(block[148:156]) + 8 * ord(" "):
+    owner = _owner(block[100:124])
+    digits = found.groups()
+    if owner is None or int(digits[2], 8) != _checksum(block):
         return None
-    member = tarfile.TarInfo(_text(block[:100]))
-    member.type = _USUAL[found[7]]
-    if member.type == tarfile.DIRTYPE:
-        member.name = member.name.rstrip("/")
-    member.linkname = _text(block[157:257])
-    member.mode, member.uid, member.gid = mode, uid, gid
-    member.size, member.mtime = size, mtime
-    member.offset, member.offset_data = start, start + _BLOCK
-    return member
+    name, kind, link = _text(block[:100]), _USUAL[digits[3]], ""
+    if kind == tarfile.DIRTYPE:
+        name = name.rstrip("/")
+    if block[157]:
+        link = _text(block[157:257])
+    size, mtime = int(digits[0], 8), int(digits[1], 8)
+    return TarMember(name, kind, *owner, size, mtime, link, start + _BLOCK)
 
 
-def _dated(header: tarfile.TarInfo, content: bytes) -> tarfile.TarInfo | None:
+@lru_cache(maxsize=256)
+def _owner(field: bytes) -> tuple[int, int, int] | None:
+    """Return mode, uid and gid, which few of an archive's headers have for themselves."""
+    found = _OWNER.match(field)
+    return (int(found[1], 8), int(found[2], 8), int(found[3], 8)) if found else None
+
+
+def _checksum(block: bytes) -> int:
+    """Return the sum of a header's bytes, the checksum's own taken for blanks.
+
+    The lower half of an Adler-32 is one more than the sum of the bytes modulo 65521, which the sum
+    of 256 bytes never reaches.
+    """
+    halves = (adler32(block[:256]) & 0xFFFF) + (adler32(block[256:]) & 0xFFFF) - 2
+    return halves - sum(block[148:156]) + 8 * ord(" ")
+
+
+def _dated(header: TarMember, content: bytes) -> TarMember | None:
     """Read the header after an extended one that holds nothing but times; None for all others.
 
     Args:
@@ -192,16 +278,11 @@ def _dated(header: tarfile.TarInfo, content: bytes) -> tarfile.TarInfo | None:
     if member is None or member.type == tarfile.XHDTYPE:
         return None
     member.mtime = times.get(b"mtime", member.mtime)
-    member.offset = header.offset
     return member
 
 
 def _text(field: bytes) -> str:
     return field.partition(b"\0")[0].decode("utf-8", "surrogateescape")
-
-
-def _blocks(size: int) -> int:
-    return -(-size // _BLOCK) * _BLOCK
 
 
 class _Pushback:
@@ -211,10 +292,16 @@ class _Pushback:
         self._source = source
         self._ahead = b""
 
-    def peek(self, size: int) -> bytes:
-        if len(self._ahead) < size:
-            self._ahead += self._source.read(size - len(self._ahead))
-        return self._ahead[:size]
+    def at(self, position: int, size: int) -> bytes:
+        """Return what is at a position, and go past it."""
+        self._ahead = b""
+        if self._source.tell() != position:
+            self._source.seek(position)
+        return self._source.read(size)
+
+    def push(self, data: bytes) -> None:
+        """Take back what was read last."""
+        self._ahead = data + self._ahead
 
     def read(self, size: int) -> bytes:
         if not 0 <= size <= MAX_HEADER:

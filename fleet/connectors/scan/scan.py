@@ -18,6 +18,7 @@ LIKELY_BYTES = 16 * MEBI
 LIKELY_FILES = 4_000
 LIKELY_SECONDS = 20.0
 _BINARY_HEAD = 1024
+_NAMED_OTHERWISE = "a hard link to a file that was not read for its own name"
 
 
 @dataclass(slots=True)
@@ -93,6 +94,16 @@ class LayerScan:
             size = size() if callable(size) else size
             if size:
                 self._look(path, size, read, limit)
+
+    def hard_link(self, path: str, first: str) -> None:
+        """Tell of what was found in a file under its other name too."""
+        self.entry(path, "other", 0, _elsewhere)
+        known = [each for each in self._under.get(first, ()) if each.path == shown(first)]
+        for found in known[-1:]:
+            self._keep(_Found(shown(path), self._number, self._digest, found.hits), path)
+        limit = self._likely.limit(path)
+        if limit and not (known or self._all or self._likely.limit(first)):
+            self._count.skipped[_NAMED_OTHERWISE] += 1
 
     def whiteout(self, path: str, *, opaque: bool = False) -> None:
         """Note what a layer deletes of what was found in those below it."""
@@ -176,6 +187,10 @@ class LayerScan:
             if path in ("/", ""):
                 return
             path = posixpath.dirname(path)
+
+
+def _elsewhere(_limit: int) -> bytes:
+    raise Unreadable("", "a hard link")
 
 
 def _told(found: _Found) -> list[SecretFact]:

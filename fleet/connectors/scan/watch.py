@@ -39,9 +39,18 @@ class Watch(Protocol):
 
         Args:
             path: where it is in the image.
-            kind: a hard link to a file told of before is ``other``.
+            kind: of a hard link that a source tells as a file of its own, ``file``.
             size: bytes of a file, 0 of all else.
             read: its content; called for files only, and for few of them.
+        """
+        ...
+
+    def hard_link(self, path: str, first: str) -> None:
+        """Tell of a name for a file that was told of before, or will be, under another.
+
+        Args:
+            path: the name.
+            first: the other one.
         """
         ...
 

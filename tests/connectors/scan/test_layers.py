@@ -86,6 +86,32 @@ def test_a_layer_deletes_nothing_of_its_own(tmp_path: Path) -> None:
     assert [found.gone for found in scanned(tmp_path, layers).found] == [None]
 
 
+def test_a_second_name_of_a_file_is_told_too(tmp_path: Path) -> None:
+    second = Member("srv/copy", kind="hard", target="/home/node/.npmrc")
+    layers = [[NPMRC, second], [Member("home/node/.wh..npmrc")]]
+    found = scanned(tmp_path, layers).found
+    assert [(each.place, each.layer, each.gone) for each in found] == [
+        ("/home/node/.npmrc", 1, 2),
+        ("/srv/copy", 1, None),
+    ]
+
+
+def test_a_likely_name_for_a_file_that_was_not_read_is_told(tmp_path: Path) -> None:
+    layers = [
+        [
+            Member("srv/plain", NPMRC.content),
+            Member("home/node/.npmrc", kind="hard", target="srv/plain"),
+        ]
+    ]
+    scan = scanned(tmp_path, layers)
+    assert (scan.found, scan.skipped) == (
+        (),
+        {"a hard link to a file that was not read for its own name": 1},
+    )
+    found = scanned(tmp_path, layers, ScanQuestion(depth=Depth.ALL, secrets=(known(TOKEN),))).found
+    assert [each.place for each in found] == ["/srv/plain", "/home/node/.npmrc"]
+
+
 def test_only_likely_files_are_read_unless_all_are_asked_for(tmp_path: Path) -> None:
     layers = [[Member("srv/app/notes.txt", f"the token is {TOKEN}\n".encode())]]
     question = ScanQuestion(secrets=(known(TOKEN),))
