@@ -237,7 +237,9 @@ def _kept(request: Request) -> Kept:
     commands = [command for launch in request.launches for command in launch.commands]
     names = {part for question in request.paths for part in question.path.split("/")}
     names |= {command.name for command in commands} | _likely_names(request)
-    return Kept(names, [each.path for each in request.paths if each.read is Read.LIST])
+    return Kept(
+        names, [each.path for each in request.paths if each.read in (Read.LIST, Read.NOTES)]
+    )
 
 
 def _launched(

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.images import collect
 from support.trees import asking, image
@@ -47,6 +47,7 @@ def told(member: object) -> list[object]:
     return [getattr(member, name) for name in TOLD]
 
 
+@settings(deadline=None)
 @given(
     found=st.lists(entries(), max_size=6),
     form=st.sampled_from([tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]),

@@ -151,7 +151,8 @@ class Diff:
             return False
         if children.pop(name, None):
             self._spot = None
-        under.pop(name, None)
+        if spot.lower and under.pop(name, None):
+            spot.lower.partial = True  # this layer's folder may still be replaced
         spot.folder.partial = True
         kept.drop(spot.path, name)
         return True

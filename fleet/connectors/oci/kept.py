@@ -96,7 +96,7 @@ class Kept:
         self._parts += _cost(name, item)
         if self._parts > self._most:
             most = f"{self._most // _FOLDER} folders or {self._most // _FILE} links"
-            raise TooMany(f"with it the image has more than {most}; stopped reading")
+            raise TooMany(f"with it more than {most} would have to be kept; stopped reading")
 
     def recount(self, root: Folder) -> None:
         """Count anew what is kept of all layers so far."""
