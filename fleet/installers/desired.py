@@ -111,6 +111,7 @@ def _item(r: Resolved, name: str, artifact: Artifact, maker: _Maker) -> Item:
         env=artifact.read is Read.ENV,
         problem=_problem(artifact, body),
         needs=tuple(f"{r.system.system}.{need}" for need in artifact.needs),
+        shown=artifact.keys if artifact.read is Read.JSON else None,
     )
 
 

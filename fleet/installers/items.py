@@ -165,6 +165,8 @@ class Item:
         path: as the description spells it, ``~`` unexpanded; for a package, empty.
         env: whether an audit reads it as an env file, whose bytes and hash never travel.
         problem: why it must not be brought whatever lies there, and what to do; empty for none.
+        shown: of a JSON file with secrets in it, the keys whose values a diff may show; None for a
+            file that holds none.
         needs: keys of items that must not stand in conflict for this one to be brought.
     """
 
@@ -175,6 +177,7 @@ class Item:
     env: bool = False
     problem: tuple[str, str] | None = None
     needs: tuple[str, ...] = ()
+    shown: tuple[str, ...] | None = None
 
     @property
     def key(self) -> str:

@@ -53,14 +53,22 @@ class Owners:
     fatal: bool = False
 
 
-def palace_owners(look: Look, host: Host | None = None) -> Owners:
-    """Find what declares the palace's tools beside the bridge; ``host`` as it is by default."""
+def palace_owners(
+    look: Look, host: Host | None = None, added: Mapping[str, object] | None = None
+) -> Owners:
+    """Find what declares the palace's tools beside the bridge.
+
+    Args:
+        look: any system that looks at pi's settings and at the files of servers.
+        host: who hosts the servers; by default who does now.
+        added: what will be set in the agent folder's file.
+    """
     host = host or host_of(look)
     found = Owners(unseen=[*host.unread])
     if host.adapter:
-        _adapter(look, found)
+        _adapter(look, found, adapter_servers(look, added))
     elif not host.off:
-        _built_in(look, found)
+        _built_in(look, found, built_in_servers(look, added))
     return found
 
 
@@ -110,8 +118,7 @@ def pi_versions(look: Look) -> list[Version]:
     return versions
 
 
-def _adapter(look: Look, found: Owners) -> None:
-    servers = adapter_servers(look)
+def _adapter(look: Look, found: Owners, servers: Servers) -> None:
     found.unseen += servers.unread
     for server in palace_servers(look, servers):
         direct = server.fields.get("directTools", servers.settings.get("directTools"))
@@ -125,8 +132,7 @@ def _adapter(look: Look, found: Owners) -> None:
             found.notes.append(f"{where}: {ADAPTER} declares none of its tools")
 
 
-def _built_in(look: Look, found: Owners) -> None:
-    servers = built_in_servers(look)
+def _built_in(look: Look, found: Owners, servers: Servers) -> None:
     found.unseen += servers.unread
     for server in palace_servers(look, servers):
         where = f"server {server.name} in {server.file}"

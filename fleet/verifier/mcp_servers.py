@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.model import State
 from fleet.verifier.launches import text
 from fleet.verifier.look import Look
 from fleet.verifier.pi_sources import sources
@@ -157,31 +157,36 @@ def _is_adapter(source: str) -> bool:
     return any(part.partition("@")[0] == ADAPTER for part in parts)
 
 
-def adapter_servers(look: Look) -> Servers:
-    """Merge the adapter's files as it does."""
+def adapter_servers(look: Look, added: Mapping[str, object] | None = None) -> Servers:
+    """Merge the adapter's files as it does; ``added`` is set in the agent folder's before."""
     exclusive = any(text(one, MODE).strip().lower() == "exclusive" for one in look.launches())
-    found = _merged(look, ("mcp-agent",) if exclusive else ADAPTER_FILES, _adapted)
+    found = _merged(look, ("mcp-agent",) if exclusive else ADAPTER_FILES, _adapted, added)
     for name, told in _SETTINGS_ELSEWHERE.items():
         if found.settings.get(name) not in (None, [], "off", "prompt") and not exclusive:
             found.unread.append(f"{told} ({name}), which were not looked at")
     return found
 
 
-def built_in_servers(look: Look) -> Servers:
-    """Merge the files of pi's own host as it does."""
-    return _merged(look, BUILT_IN_FILES, _built_in)
+def built_in_servers(look: Look, added: Mapping[str, object] | None = None) -> Servers:
+    """Merge the files of pi's own host as it does; ``added`` as above."""
+    return _merged(look, BUILT_IN_FILES, _built_in, added)
 
 
-def _merged(look: Look, names: Iterable[str], merge: _Merge) -> Servers:
+def _merged(
+    look: Look, names: Iterable[str], merge: _Merge, added: Mapping[str, object] | None = None
+) -> Servers:
     found = Servers()
     for name in names:
         fact = look.artifact(name)
-        if fact is None or fact.state in (State.ABSENT, State.DANGLING):
+        more = added if name == "mcp-agent" else None
+        nothing = fact is None or fact.state in (State.ABSENT, State.DANGLING)
+        if fact is None or (nothing and not more):
             continue
-        content = _content(fact)
+        content = {} if nothing else _content(look.shape(name))
         if content is None:
             found.unread.append(f"{fact.path}: {fact.why or 'it could not be understood'}")
             continue
+        content = _with(content, more or {})
         if merge is _adapted:
             found.unread += [
                 f"{fact.path}: {told} ({key}), which were not looked at"
@@ -198,9 +203,19 @@ def _merged(look: Look, names: Iterable[str], merge: _Merge) -> Servers:
     return found
 
 
-def _content(fact: PathFact) -> dict[str, object] | None:
+def _with(content: Mapping[str, object], more: Mapping[str, object]) -> dict[str, object]:
+    """Return a document with values set in it: mappings are merged."""
+    made = dict(content)
+    for name, value in more.items():
+        held = made.get(name)
+        both = isinstance(held, dict) and isinstance(value, Mapping)
+        made[name] = _with(held, value) if both else value  # type: ignore[arg-type]  # both are
+    return made
+
+
+def _content(shape: str | None) -> dict[str, object] | None:
     try:
-        content = json.loads(fact.shape or "")
+        content = json.loads(shape or "")
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None

@@ -67,6 +67,21 @@ def test_an_adapter_that_does_no_harm_is_brought(homes: Homes, home: Path, conte
     assert conflicts(homes) == []
 
 
+def test_a_registration_of_direct_tools_is_not_brought_beside_the_bridge(
+    homes: Homes, home: Path
+) -> None:
+    declared(homes, install_mcp_adapter=True, mcp_register=True, mcp_direct=True)
+    [told] = conflicts(homes)
+    assert told.startswith("pi-mcp.registration: pi would end at its start: pi-mcp-adapter")
+    declared(homes, install_mcp_adapter=True, mcp_register=True)
+    assert conflicts(homes) == []
+    declared(homes, mcp_register=True, mcp_direct=True)  # pi's own host has names of its own
+    assert conflicts(homes) == []
+    configured(home, "mcp.json", server(url=URL, toolPrefix="mcp"))
+    declared(homes, install_mcp_adapter=True, mcp_register=True, mcp_direct=True)
+    assert conflicts(homes) == []
+
+
 def test_the_bridge_is_not_brought_where_an_adapter_declares_its_tools(
     homes: Homes, home: Path
 ) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from fleet.facts.jsonshape import json_shape
 from fleet.facts.model import PathFact
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import Decision, Standing, backup_path, in_the_way, standing
@@ -149,7 +150,7 @@ def _change(item: Item, site: Site, found: _Found, values: Mapping[str, object])
         change="change",
         summary=_summary(found, shown),
         actions=(edit,),
-        diff=diff(whole, new, found.path, context=0),
+        diff=diff(_shown(item, whole), _shown(item, new), found.path, context=0),
         notes=_notes(site, found, backup),
     )
     entry = _entry(item, site, found, new, backup)
@@ -162,6 +163,14 @@ def _summary(found: _Found, shown: str) -> str:
         return f"set anew in {shown}, without {', '.join(found.gone)}"
     edits = len(found.merged.edits)
     return f"set {'a value' if edits == 1 else f'{edits} values'} in {shown}"
+
+
+def _shown(item: Item, content: bytes) -> bytes:
+    """Return a file as a diff may show it: a line may hold more than what is set there."""
+    shape = None if item.shown is None else json_shape(content, item.shown)
+    if item.shown is None or shape is not None:
+        return content if shape is None else shape.encode()
+    return b"(what is no plain JSON is not shown)\n"
 
 
 def _notes(site: Site, found: _Found, backup: str) -> tuple[str, ...]:
