@@ -47,11 +47,16 @@ DOES_NOTHING = (
     + "function normalizeToolCall(call: any) { return call; }\n"
     + ("function see(event: any) { return normalizeToolCall(event).toolName; }\n")
 )
+CALLS_ITSELF = UNCALLED.replace(
+    "return { toolName: tool, input };", "return normalizeToolCall({ toolName: tool, input });"
+)
 NO_TEXT = UNWRAPS.replace("JSON.parse(args)", "{}")
 
 
 @pytest.mark.parametrize(
-    "index", [UNCALLED, DOES_NOTHING, NO_TEXT], ids=["uncalled", "does-nothing", "no-text"]
+    "index",
+    [UNCALLED, CALLS_ITSELF, DOES_NOTHING, NO_TEXT],
+    ids=["uncalled", "does-nothing", "no-text"],
 )
 def test_a_name_alone_is_no_unwrapping(index: str) -> None:
     assert index != UNWRAPS
