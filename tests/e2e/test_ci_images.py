@@ -5,29 +5,37 @@ The image is real, pi and palace from their registries, and is built once for al
 
 import io
 import json
+import shlex
 import shutil
 import tarfile
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import docker
 import docker.errors
 import pytest
 from click.testing import CliRunner
-from support.ci import CI
+from docker.models.containers import Container
+from support.ci import CI, ran
 from support.ci_images import NAME, Built, base_image, built, wheel
 from support.places import ROOT
+from support.rig import compose_binary
 
 from fleet.cli.main import cli
 from fleet.demo.history import BRIDGE, bridge_of
 
 pytestmark = [pytest.mark.network, pytest.mark.timeout(1200)]
 DEVBOX = f"{NAME}:devbox"
+SLIM = f"{NAME}:slim"
+TOKEN = "tok-EXAMPLE-devbox"
+CUT = "The keeper opens the northern gate at six and closes it when the heron sleeps. " * 4
 
 
 @pytest.fixture(scope="module")
 def base(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield base_image(engine, tmp_path_factory.mktemp("base"))
-    for tag in ("checked", "bad", "devbox", "base", "raw"):
+    for tag in ("checked", "bad", "devbox", "slim", "base", "raw"):
         try:
             engine.images.remove(f"{NAME}:{tag}", force=True)
         except docker.errors.ImageNotFound:
@@ -36,13 +44,19 @@ def base(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def devbox(engine: docker.DockerClient, base: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The image that ``ci/devbox.Dockerfile`` builds."""
+    """The image that ``ci/devbox.Dockerfile`` builds; beside it the one without memory."""
     folder = tmp_path_factory.mktemp("devbox")
     shutil.copytree(ROOT / "toolkit", folder / "toolkit", symlinks=True)
     shutil.copy2(CI / "devbox.Dockerfile", folder / "Dockerfile")
-    engine.images.build(
-        path=str(folder), tag=DEVBOX, buildargs={"BASE": base}, rm=True, forcerm=True
-    )
+    for target, tag in (("slim", SLIM), ("", DEVBOX)):
+        engine.images.build(
+            path=str(folder),
+            tag=tag,
+            target=target or None,
+            buildargs={"BASE": base},
+            rm=True,
+            forcerm=True,
+        )
     return DEVBOX
 
 
@@ -70,8 +84,10 @@ def gate(base: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, 
     return through
 
 
-def check(image: str, *require: str) -> tuple[int, dict[tuple[str, str], str]]:
-    words = ["check", f"docker-daemon:{image}", "--system", "mempalace-bridge,pi"]
+def check(
+    image: str, *require: str, systems: str = "mempalace-bridge,pi"
+) -> tuple[int, dict[tuple[str, str], str]]:
+    words = ["check", f"docker-daemon:{image}", "--system", systems]
     ended = CliRunner().invoke(cli, [*words, "--require", ",".join(require), "--format", "json"])
     told = json.loads(ended.stdout)["findings"]
     return ended.exit_code, {(f["system"], f["gate"]): f["verdict"] for f in told}
@@ -83,6 +99,133 @@ def test_the_image_passes_its_own_check(devbox: str) -> None:
     assert "fail" not in found.values()
     passed = {gate for (_, gate), verdict in found.items() if verdict == "pass"}
     assert {"bridge.placed", "bridge.feed", "bridge.feed-on", "pi.one", "pi.writable"} <= passed
+
+
+@pytest.mark.parametrize(
+    ("image", "systems"), [(SLIM, "pi,env"), (DEVBOX, "mempalace-bridge,pi,env")]
+)
+def test_slim_and_full_have_what_pi_needs(devbox: str, image: str, systems: str) -> None:
+    code, found = check(image, "clean-layers", systems=systems)
+    assert code == 0, found
+    assert "fail" not in found.values(), found
+
+
+def test_the_one_without_memory_has_none(engine: docker.DockerClient, devbox: str) -> None:
+    words = ["sh", "-c", "pi --version; command -v mempalace mempalace-mcp; ls ~/.pi/agent"]
+    said = engine.containers.run(SLIM, words, remove=True, network="none").decode().split()
+    assert said == ["1.6.0", "sessions", "settings.json"]
+
+
+@pytest.fixture
+def started(
+    engine: docker.DockerClient, devbox: str, tmp_path: Path
+) -> Iterator[Callable[[str], Container]]:
+    """What starts a container with a secret, and with a session that was cut off."""
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets/MEMPALACE_REMOTE_TOKEN").write_text(TOKEN)
+    (tmp_path / "sessions/--w--").mkdir(parents=True)
+    turns: list[object] = [
+        {"type": "session", "version": 3, "id": "s1", "cwd": "/w"},
+        *(
+            {"type": "message", "message": {"role": r, "content": CUT}}
+            for r in ("user", "assistant")
+        ),
+    ]
+    (tmp_path / "sessions/--w--/cut.jsonl").write_text("".join(json.dumps(t) + "\n" for t in turns))
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    volumes = [
+        f"{tmp_path}/secrets:/run/secrets:ro",
+        f"{tmp_path}/sessions:/home/dev/.pi/agent/sessions:ro",
+    ]
+    made: list[Container] = []
+
+    def start(image: str) -> Container:
+        environment = {"MEMPALACE_CATCH_UP_SECONDS": "20"}
+        words = ["sleep", "600"]
+        made.append(
+            engine.containers.run(
+                image,
+                words,
+                name=f"{NAME}-{len(made)}",
+                volumes=volumes,
+                environment=environment,
+                network="none",
+                detach=True,
+                init=True,
+            )
+        )
+        return made[-1]
+
+    yield start
+    for container in made:
+        container.remove(force=True)
+
+
+@pytest.mark.parametrize("image", [SLIM, DEVBOX])
+def test_every_bash_of_a_container_knows_its_secrets(
+    started: Callable[[str], Container], image: str
+) -> None:
+    container = started(image)
+    said = 'printf %s "$MEMPALACE_REMOTE_TOKEN"'
+    for words in [["bash", how, said] for how in ("-lc", "-c", "-ic")]:
+        code, out = container.exec_run(words, stderr=False)
+        assert (code, out) == (0, TOKEN.encode()), words
+    container.reload()
+    assert TOKEN not in json.dumps(container.attrs)
+
+
+@pytest.mark.parametrize(
+    ("image", "systems"), [(SLIM, "pi, env"), (DEVBOX, "mempalace-bridge, pi, env")]
+)
+def test_a_container_passes_its_audit(
+    started: Callable[[str], Container], tmp_path: Path, image: str, systems: str
+) -> None:
+    container = started(image)
+    _until(lambda: _runs(container))
+    (tmp_path / "fleet.yml").write_text(
+        f"containers:\n  box:\n    container: {container.name}\n    shell: bash -lc\n"
+        f"    systems: [{systems}]\n"
+    )
+    words = ["audit", "-i", str(tmp_path / "fleet.yml"), "--format", "json"]
+    ended = CliRunner().invoke(cli, words)
+    told = json.loads(ended.stdout)["findings"]
+    assert ended.exit_code == 0, told
+    assert [f for f in told if f["verdict"] == "fail"] == []
+    assert TOKEN not in ended.output
+
+
+def test_a_start_exports_what_was_left_and_starts(started: Callable[[str], Container]) -> None:
+    container = started(DEVBOX)
+    stage = "/home/dev/.local/state/mempalace-pi-session/export/cut.pi.txt"
+    _until(lambda: container.exec_run(["test", "-s", stage]).exit_code == 0)
+    assert b"northern gate" in container.exec_run(["cat", stage]).output
+    _until(lambda: _runs(container))
+    assert b"catch-up: 1 sessions staged" in container.logs()
+
+
+@pytest.mark.parametrize("target", ["slim", "full"])
+def test_the_compose_file_builds_and_runs_either(target: str, tmp_path: Path) -> None:
+    shutil.copy2(CI / "devbox.compose.yml", tmp_path)
+    words = (str(compose_binary()), "-f", "devbox.compose.yml", "config", "--format", "json")
+    code, out, err = ran(shlex.join(words), tmp_path, {"DEVBOX": target}, ("sh", "-c"))
+    assert code == 0, err
+    service = json.loads(out)["services"]["devbox"]
+    assert (service["image"], service["build"]["target"]) == (f"pi-devbox:{target}", target)
+    # What lies in the image below pi's folder must stay in sight.
+    assert "/home/dev/.pi/agent" not in {volume["target"] for volume in service["volumes"]}
+
+
+def _runs(container: Container) -> bool:
+    """Tell whether the entry point has come to the command."""
+    return container.exec_run(["sh", "-c", "grep -lx sleep /proc/[0-9]*/comm"]).exit_code == 0
+
+
+def _until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.2)
 
 
 def test_pi_and_the_palace_run_in_it(engine: docker.DockerClient, devbox: str) -> None:
