@@ -56,7 +56,7 @@ NO_TEXT = UNWRAPS.replace("JSON.parse(args)", "{}")
 @pytest.mark.parametrize(
     "index",
     [UNCALLED, CALLS_ITSELF, DOES_NOTHING, NO_TEXT],
-    ids=["uncalled", "does-nothing", "no-text"],
+    ids=["uncalled", "calls-itself", "does-nothing", "no-text"],
 )
 def test_a_name_alone_is_no_unwrapping(index: str) -> None:
     assert index != UNWRAPS
