@@ -85,6 +85,8 @@ def take_away(site: Site, entries: Iterable[Entry]) -> Removal:
             if entry.kind == "merge":
                 site.leave(taken.actions)
             actions += taken.actions
+            # Two blocks may lie in one file: the second is taken from it as the first left it.
+            site.touched.update(a.path for a in taken.actions if not isinstance(a, Run))
             notes += taken.notes
             gone.append(entry)
         actions += _afterwards(group)

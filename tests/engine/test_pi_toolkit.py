@@ -14,7 +14,7 @@ groups:
     hosts:
       omz: {{local: {folder}/omz, shell: zsh -ic}}
       zsh: {{local: {folder}/zsh, shell: zsh -ic}}
-      bash: {{local: {folder}/bash, shell: [bash -ic, bash -lc]}}
+      bash: {{local: {folder}/bash, shell: [bash -ic, bash -lc], systems: [env]}}
 """
 NAMES = ("omz", "zsh", "bash")
 
@@ -26,7 +26,8 @@ def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Homes:
     inventory.write_text(INVENTORY.format(folder=tmp_path))
     for name in NAMES:
         (tmp_path / name / ".config/pi").mkdir(parents=True)
-        (tmp_path / name / ".config/pi/.env").write_text("MARK='from the file'\n")
+        if name != "bash":  # there the system env writes it, and a block of its own beside
+            (tmp_path / name / ".config/pi/.env").write_text("MARK='from the file'\n")
     (tmp_path / "omz/.oh-my-zsh/custom").mkdir(parents=True)
     (tmp_path / "bash/.bash_profile").write_text("# mine\n")
     return Homes(tmp_path, inventory, NAMES)
