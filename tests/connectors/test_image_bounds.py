@@ -1,6 +1,8 @@
 """Hostile images from every kind of source: a clear answer, in bounded memory, nothing written."""
 
 import gzip
+import hashlib
+import io
 import json
 import os
 import subprocess
@@ -22,7 +24,7 @@ M = Member
 MEBI = 1024 * 1024
 MOST_MEMORY = 150  # MiB
 MOST_BYTES = 64 * MEBI
-PROGRAM = f"""
+PROGRAM = """
 import json, sys
 from fleet.connectors.image import ImageConnector
 from fleet.errors import TargetError
@@ -34,13 +36,14 @@ def told(address, paths):
     target = Target("t", parse_address(address))
     questions = tuple(PathQuestion(path, Read.WHOLE) for path in paths)
     try:
-        connector = ImageConnector(target, timeout=60, max_bytes={MOST_BYTES})
+        connector = ImageConnector(target, timeout=100, max_bytes=most)
         facts = connector.collect(Request("n", paths=questions))
     except TargetError as error:
-        return [{{}}, 0, type(error).__name__, error.what]
-    return [{{p: fact.state for p, fact in facts.paths.items()}}, len(facts.contents), "", ""]
+        return [{}, 0, type(error).__name__, error.what]
+    return [{p: fact.state for p, fact in facts.paths.items()}, len(facts.contents), "", ""]
 
-answers = [told(address, paths) for address, paths in json.load(sys.stdin)]
+most, images = json.load(sys.stdin)
+answers = [told(address, paths) for address, paths in images]
 # The high water mark of this process alone: what getrusage tells begins with the parent's.
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps([answers, int(peak.split()[1]) // 1024]))
@@ -70,7 +73,14 @@ SOURCES: dict[str, Callable[[Path, Sequence[BakedImage]], AbstractContextManager
 }
 
 
-def look(tmp_path: Path, source: str, *contents: bytes, paths: Sequence[str] = ()) -> list[Told]:
+def look(
+    tmp_path: Path,
+    source: str,
+    *contents: bytes,
+    paths: Sequence[str] = (),
+    most: int = MOST_BYTES,
+    diff_id: str = "",
+) -> list[Told]:
     """Look at images of one layer in a process of its own; check memory and what is left."""
     if not Path("/proc/self/status").exists():
         pytest.skip("reads /proc")
@@ -83,15 +93,18 @@ def look(tmp_path: Path, source: str, *contents: bytes, paths: Sequence[str] = (
         "TMPDIR": str(places[1]),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+    rootfs = {"rootfs": {"type": "layers", "diff_ids": [diff_id]}} if diff_id else {}
     with ExitStack() as stack:
         made = [
-            SOURCES[source](tmp_path / f"image{number}", [BakedImage([content], tag="palace:1")])
-            for number, content in enumerate(contents)
+            SOURCES[source](
+                tmp_path / f"image{number}", [BakedImage([c], "palace:1", extra=rootfs)]
+            )
+            for number, c in enumerate(contents)
         ]
         addresses = [str(stack.enter_context(each).address) for each in made]
         ended = subprocess.run(
             [sys.executable, "-c", PROGRAM],
-            input=json.dumps([(address, paths) for address in addresses]),
+            input=json.dumps([most, [(address, paths) for address in addresses]]),
             capture_output=True,
             text=True,
             timeout=120,
@@ -106,9 +119,17 @@ def look(tmp_path: Path, source: str, *contents: bytes, paths: Sequence[str] = (
     return [Told(*each) for each in told]
 
 
-def header(name: str, *, size: int = 0, pax: dict[str, str] | None = None) -> bytes:
+def header(
+    name: str,
+    *,
+    size: int = 0,
+    pax: dict[str, str] | None = None,
+    kind: bytes = tarfile.REGTYPE,
+    target: str = "",
+) -> bytes:
     info = tarfile.TarInfo(name)
     info.size, info.pax_headers = size, pax or {}
+    info.type, info.linkname = kind, target
     return info.tobuf(tarfile.PAX_FORMAT)
 
 
@@ -154,6 +175,38 @@ def test_a_sparse_file_of_ten_gigabytes_costs_nothing(source: str, tmp_path: Pat
     pax |= {"GNU.sparse.size": size, "GNU.sparse.map": "0,0", "GNU.sparse.numblocks": "1"}
     (told,) = look(tmp_path, source, header("s", pax=pax) + bytes(1024), paths=["/s"])
     assert (told.states, told.contents) == ({"/s": "present"}, 0)
+
+
+def many_files(count: int) -> tuple[bytes, str]:
+    """Return a compressed layer of many empty files and a link to the last, and its diff id."""
+    block = bytearray(header("files/0000/000"))
+    fixed = sum(block[:6]) + sum(block[14:148]) + sum(block[156:])
+    packed, plain = io.BytesIO(), hashlib.sha256()
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as out:
+
+        def write(part: bytes | bytearray) -> None:
+            plain.update(part)
+            out.write(part)
+
+        write(header("last", kind=tarfile.SYMTYPE, target=f"files/{count // 1000 - 1:04}/999"))
+        for number in range(count):
+            block[6:14] = name = b"%04d/%03d" % divmod(number, 1000)
+            block[148:156] = b"%06o\0 " % (fixed + sum(name) + 8 * ord(" "))
+            write(block)
+        write(bytes(1024))
+    return packed.getvalue(), f"sha256:{plain.hexdigest()}"
+
+
+@pytest.mark.parametrize(
+    "source, count", [("oci", 999_000), *((source, 260_000) for source in SOURCES)]
+)
+def test_a_great_many_files_fit(source: str, count: int, tmp_path: Path) -> None:
+    """A name that was not kept is found all the same where a link leads to it."""
+    asked = {"/last": "present", "/files/0000/000": "present", "/files/0000/none": "absent"}
+    content, diff_id = many_files(count)
+    most = 1024 * MEBI
+    (told,) = look(tmp_path, source, content, paths=[*asked], most=most, diff_id=diff_id)
+    assert (told.error, told.what, told.states) == ("", "", asked)
 
 
 DAMAGE = [
