@@ -110,10 +110,13 @@ def older_image(container: ContainerFact) -> str:
 
 
 def full_name(image: str) -> str:
-    """Return an image's name with what every engine takes for granted left out."""
-    for prefix in ("docker.io/", "localhost/", "library/"):
-        image = image.removeprefix(prefix)
-    return image.removesuffix(":latest")
+    """Return an image's name with what every engine takes for granted left out.
+
+    Engines write the default registry's own images as ``HOST/library/NAME``, and some of them what
+    was built here as ``localhost/NAME``.
+    """
+    own = image.rpartition("library/")[2] if "/library/" in f"/{image}" else image
+    return own.removeprefix("localhost/").removesuffix(":latest")
 
 
 def _command(

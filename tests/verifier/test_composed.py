@@ -218,7 +218,13 @@ def test_ports_of_a_container_in_the_hosts_network_are_not_asked() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("pi", "pi:latest"), ("docker.io/library/pi:1", "pi:1"), ("h:5/pi", "h:5/pi:latest")],
+    [
+        ("pi", "pi:latest"),
+        ("hub.example.net/library/pi:1", "pi:1"),
+        ("library/pi", "pi"),
+        ("localhost/pi:1", "pi:1"),
+        ("h:5/pi", "h:5/pi:latest"),
+    ],
 )
 def test_names_of_images_with_what_they_leave_out(one: str, other: str) -> None:
     assert full_name(one) == full_name(other)
