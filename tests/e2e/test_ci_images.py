@@ -102,7 +102,9 @@ def test_the_image_passes_its_own_check(devbox: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "systems"), [(SLIM, "pi,env"), (DEVBOX, "mempalace-bridge,pi,env")]
+    ("image", "systems"),
+    [(SLIM, "pi,env"), (DEVBOX, "mempalace-bridge,pi,env")],
+    ids=["slim", "full"],
 )
 def test_slim_and_full_have_what_pi_needs(devbox: str, image: str, systems: str) -> None:
     code, found = check(image, "clean-layers", systems=systems)
@@ -162,7 +164,7 @@ def started(
         container.remove(force=True)
 
 
-@pytest.mark.parametrize("image", [SLIM, DEVBOX])
+@pytest.mark.parametrize("image", [SLIM, DEVBOX], ids=["slim", "full"])
 def test_every_bash_of_a_container_knows_its_secrets(
     started: Callable[[str], Container], image: str
 ) -> None:
@@ -176,7 +178,9 @@ def test_every_bash_of_a_container_knows_its_secrets(
 
 
 @pytest.mark.parametrize(
-    ("image", "systems"), [(SLIM, "pi, env"), (DEVBOX, "mempalace-bridge, pi, env")]
+    ("image", "systems"),
+    [(SLIM, "pi, env"), (DEVBOX, "mempalace-bridge, pi, env")],
+    ids=["slim", "full"],
 )
 def test_a_container_passes_its_audit(
     started: Callable[[str], Container], tmp_path: Path, image: str, systems: str
