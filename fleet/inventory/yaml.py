@@ -34,6 +34,8 @@ from fleet.inventory.yaml_errors import LAST_CHARACTER, NO_CHARACTER, syntax_err
 MAX_BYTES: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 40
 MAX_NODES: Final = 200_000
+MAX_KEY: Final = 1024  # YAML's own limit on a key without a `?` before it
+_SHOWN = 60
 
 _UNPRINTABLE = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
@@ -141,6 +143,7 @@ class _Frame:
     merged: dict[str, Pair] = field(default_factory=dict)
     key: ScalarNode | None = None
     key_end: tuple[int, int] = (0, 0)
+    key_length: int = 0  # as it is written
 
 
 class _Composer:
@@ -258,9 +261,17 @@ class _Composer:
             return
         if frame.key is None:
             frame.key_end = (event.end_mark.line, event.end_mark.column)
+            start = event.start_mark.index if event.start_mark else 0
+            frame.key_length = event.end_mark.index - start
         elif not event.value and frame.key_end == (event.end_mark.line, event.end_mark.column):
+            if frame.key_length > MAX_KEY:
+                raise InventoryError(
+                    f"a key of {frame.key_length} characters; YAML takes at most {MAX_KEY}",
+                    place=frame.key.place,
+                )
+            shown = frame.key.text[:_SHOWN] + "…" * (len(frame.key.text) > _SHOWN)
             raise InventoryError(
-                f"`{frame.key.text}` has no `:` after it",
+                f"`{shown}` has no `:` after it",
                 place=frame.key.place,
                 hint="after a `:` a space follows; a text that holds a comma needs quotes",
             )

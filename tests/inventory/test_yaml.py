@@ -205,6 +205,8 @@ def test_a_huge_text_is_refused() -> None:
         ("a: {{ b }}", "f.yml:1:5", "cannot be a key"),
         ("a: {b: one, two}", "f.yml:1:13", "`two` has no `:`"),
         ("a: {b:1}", "f.yml:1:5", "`b:1` has no `:`"),
+        (f'a: {{"{"k" * 1100}": 1}}', "f.yml:1:5", "a key of 1102 characters"),
+        (f"a: {{{'b' * 200}, c}}", "f.yml:1:5", "`" + "b" * 60 + "…` has no `:`"),
         ("a: *b", "f.yml:1:4", "no anchor `&b`"),
         ("a: &a [*a]", "f.yml:1:8", "inside of what it names"),
         ("a: {<<: 1}", "f.yml:1:5", "merges mappings"),
