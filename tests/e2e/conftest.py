@@ -1,6 +1,5 @@
 """What the end-to-end tests stand on: an engine, images, three ssh hosts, and their files."""
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -66,9 +65,10 @@ def hosts(images: None, scratch: Path) -> Iterator[dict[str, SshHost]]:
     with ExitStack() as stack:
         made = [stack.enter_context(ssh_host(name, scratch)) for name in ("alpha", "beta", "gamma")]
         config = stack.enter_context(ssh_files(scratch, made))
-        os.environ["FLEET_SSH_CONFIG"] = str(config)
+        # Put back afterwards: other files' machines have a configuration of their own.
+        environment = stack.enter_context(pytest.MonkeyPatch.context())
+        environment.setenv("FLEET_SSH_CONFIG", str(config))
         yield {host.name: host for host in made}
-        del os.environ["FLEET_SSH_CONFIG"]
 
 
 @pytest.fixture(scope="session")

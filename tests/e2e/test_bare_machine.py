@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import urllib.request
 from collections.abc import Iterator
@@ -17,9 +16,8 @@ from docker.models.containers import Container
 from support.bare_host import BARE, bare_host, bare_image
 from support.http import EmbeddingStub, FakeModel
 from support.pi import said_to_model
-from support.rig import LABELS, NAME, PALACE, SshHost, docker0, palace_image, ssh_files
+from support.rig import LABELS, NAME, PALACE, SshHost, docker0, ssh_files
 from support.story import wait_for_port
-from support.tools import mempalace_tool
 
 from fleet.cli.main import cli
 
@@ -81,9 +79,8 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def palace(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def palace(engine: docker.DockerClient, images: None) -> Iterator[str]:
     """A real shared palace with one thing in it; yields its address."""
-    palace_image(engine, tmp_path_factory.mktemp("palace"), mempalace_tool())
     with EmbeddingStub(address=docker0()) as embedding:
         container: Container = engine.containers.run(
             PALACE,
@@ -107,7 +104,6 @@ def palace(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
             yield address
         finally:
             container.remove(force=True, v=True)
-            engine.images.remove(PALACE, force=True)
 
 
 def _called(address: str, tool: str, arguments: dict[str, str]) -> str:
@@ -132,12 +128,14 @@ def stage(
 ) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("bare")
     bare_image(engine, folder)
-    os.environ["FLEET_E2E_TOKEN"] = TOKEN
-    with bare_host(engine, "fresh", folder) as host, ssh_files(folder, [host]) as config:
-        os.environ["FLEET_SSH_CONFIG"] = str(config)
+    with (
+        bare_host(engine, "fresh", folder) as host,
+        ssh_files(folder, [host]) as config,
+        pytest.MonkeyPatch.context() as environment,
+    ):
+        environment.setenv("FLEET_E2E_TOKEN", TOKEN)
+        environment.setenv("FLEET_SSH_CONFIG", str(config))
         yield Stage(host, palace, folder)
-        del os.environ["FLEET_SSH_CONFIG"]
-    del os.environ["FLEET_E2E_TOKEN"]
     engine.images.remove(BARE, force=True)
 
 
