@@ -40,7 +40,7 @@ def _paths(facts: Facts) -> Iterable[PathFact]:
 
 
 def _of_command(command: CommandFact) -> Iterable[PathFact]:
-    if command.file:
-        yield command.file
-    if command.manifest:
-        yield command.manifest
+    yield from (fact for fact in (command.file, command.manifest) if fact)
+    yield from command.beside.values()
+    for other in command.others or ():
+        yield from _of_command(other)
