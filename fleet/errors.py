@@ -8,6 +8,7 @@
     ├── CatalogueError            (ValueError) a system's description is wrong
     ├── FactsError                (ValueError) saved facts cannot be read
     ├── SecretError               (LookupError) a secret reference has no value
+    ├── HistoryError              a history cannot be read or written
     ├── PlanError                 (ValueError) what is desired cannot be expressed
     ├── ApplyError                a change was refused, or failed and was undone
     │   └── TargetBusy            another operator holds the target
@@ -76,6 +77,10 @@ class FactsError(FleetError, ValueError):
 
 class SecretError(FleetError, LookupError):
     """A secret reference has no value; the message never holds one."""
+
+
+class HistoryError(FleetError):
+    """A history cannot be read or written, or has not got what was asked for."""
 
 
 class PlanError(FleetError, ValueError):

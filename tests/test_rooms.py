@@ -34,6 +34,7 @@ ABOVE = {
     "connectors": ("engine", "reports", *TOP),
     "probes": ("engine", "reports", *TOP),
     "reports": ("engine", "connectors", "probes", *TOP),
+    "history": ("engine", "connectors", "probes", "reports", *TOP),
     "engine": TOP,
     "testing": ("engine", "reports", "probes", "cli", "demo", "pytest_plugin"),
     "cli": ("pytest_plugin", "testing"),

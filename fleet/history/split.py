@@ -1,0 +1,100 @@
+"""Facts taken apart: what stays from night to night, and what is new each time by nature.
+
+Digests of secrets are keyed with the run's nonce, so they differ in every run though nothing
+changed; moments and durations do too. They are set aside, so that the rest of two nights' facts is
+equal where nothing happened, and is kept once.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from pydantic import ValidationError
+
+from fleet.errors import FactsError
+from fleet.facts.model import FORMAT, Facts
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+
+#: Keys of facts whose values are new each time by nature.
+VOLATILE = frozenset(
+    {"taken_at", "nonce", "digest", "raw", "unquoted", "trimmed", "command", "arguments"}
+    | {"milliseconds"}
+)
+HELD = 0  # what stands in the body in place of a value that was set aside
+
+
+def split(facts: Facts) -> tuple[bytes, list[Json]]:
+    """Return the body of facts as JSON without contents, and the values set aside, in order."""
+    tree = clean(facts.model_dump(mode="json", exclude={"contents"}))
+    aside: list[Json] = []
+    body = _apart(tree, aside)
+    return packed(body), aside
+
+
+def joined(body: bytes, aside: list[Json], contents: dict[str, bytes], *, where: str) -> Facts:
+    """Put facts together again.
+
+    Raises:
+        FactsError: a newer fleet took them, or they are damaged.
+    """
+    tree = json.loads(body)
+    told = tree.get("format") if isinstance(tree, dict) else None
+    if told != FORMAT:
+        raise FactsError(f"the facts kept are of format {told!r}; this fleet reads {FORMAT}")
+    values = iter(aside)
+    try:
+        whole = _together(tree, values)
+    except StopIteration:
+        raise FactsError("the facts kept are not whole", where=where) from None
+    try:
+        facts = Facts.model_validate_json(json.dumps(whole))
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors(include_input=False)[0]["loc"])
+        raise FactsError(
+            f"the facts kept cannot be read by this fleet: {place}", where=where
+        ) from None
+    return facts.model_copy(update={"contents": contents})
+
+
+def packed(value: Json) -> bytes:
+    """Return JSON in its one form: sorted keys, no blanks, UTF-8."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def clean(tree: Json) -> Json:
+    """Return JSON whose texts are Unicode: a lone surrogate is spelt out, as reports show it."""
+    if isinstance(tree, str):
+        return tree.encode("utf-8", "backslashreplace").decode()
+    if isinstance(tree, dict):
+        return {str(clean(key)): clean(value) for key, value in tree.items()}
+    return [clean(one) for one in tree] if isinstance(tree, list) else tree
+
+
+def _apart(tree: Json, aside: list[Json]) -> Json:
+    if isinstance(tree, dict):
+        return {key: _kept(key, tree[key], aside) for key in sorted(tree)}
+    if isinstance(tree, list):
+        return [_apart(one, aside) for one in tree]
+    return tree
+
+
+def _kept(key: str, value: Json, aside: list[Json]) -> Json:
+    if key in VOLATILE and isinstance(value, str | int):
+        aside.append(value)
+        return HELD
+    return _apart(value, aside)
+
+
+def _together(tree: Json, values: Iterator[Json]) -> Json:
+    if isinstance(tree, dict):
+        return {
+            key: next(values)
+            if key in VOLATILE and value == HELD and value is not None
+            else _together(value, values)
+            for key, value in sorted(tree.items())
+        }
+    if isinstance(tree, list):
+        return [_together(one, values) for one in tree]
+    return tree

@@ -1,0 +1,134 @@
+"""A history: the one door to it."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fleet.errors import HistoryError
+from fleet.history.blobs import Blobs
+from fleet.history.database import opened, told, transaction
+from fleet.history.model import Kept, Point, Since
+from fleet.history.reading import STRIP, Reader
+from fleet.history.veil import Veil
+from fleet.history.writing import Writer
+from fleet.secrets import Secret
+from fleet.verifier.run import Run
+
+_LAST = re.compile(r"last(?:~(\d{1,6}))?")
+_LIST = "`fleet history` lists the runs that are kept"
+
+
+class History:
+    """Runs in one SQLite file. Use it in a ``with``; it belongs to one thread at a time.
+
+    Args:
+        path: the file.
+        write: whether runs will be kept; a missing file is made then, readable to its owner only.
+
+    Raises:
+        HistoryError: the file cannot be opened, is no history, or a newer fleet wrote it. Every
+            method may raise it too.
+    """
+
+    def __init__(self, path: Path, *, write: bool = False) -> None:
+        self.path = path
+        self._connection = opened(path, write=write)
+        self._blobs = Blobs(self._connection)
+        self._reader = Reader(self._connection, self._blobs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        with told(self.path):
+            self._connection.close()
+
+    def save(self, run: Run, *, hide: Iterable[Secret] = ()) -> str:
+        """Keep a run, whole or not at all, and return the id it goes by.
+
+        Args:
+            run: what to keep.
+            hide: secrets of the run; where a value of theirs stands in it all the same, it is
+                masked, and a file's content that holds one is not kept.
+        """
+        with told(self.path), transaction(self._connection):
+            return Writer(self._connection, self._blobs, Veil(hide)).run(run)
+
+    def load(self, name: str, *, facts: bool = True) -> Run:
+        """Return a run as it was, but for the variables of its targets, which are not kept.
+
+        Args:
+            name: an id, a beginning of one, ``last``, or ``last~1`` for the one before.
+            facts: whether its facts are needed.
+        """
+        with told(self.path):
+            return self._reader.run(self.resolve(name), facts=facts)
+
+    def runs(self, most: int | None = None) -> list[Kept]:
+        """Return what is kept, the newest run first."""
+        with told(self.path):
+            return list(self._reader.runs(most))
+
+    def resolve(self, name: str) -> str:
+        """Return the id that a word means: itself, a beginning of one, ``last``, ``last~1``.
+
+        Raises:
+            HistoryError: it means none, or several.
+        """
+        with told(self.path):
+            last = _LAST.fullmatch(name)
+            found = self._back(int(last[1] or 0)) if last else self._beginning(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            some = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")  # noqa: PLR2004
+            raise HistoryError(f"several runs begin with {name}", hint=some)
+        raise HistoryError(f"there is no run {name}", where=str(self.path), hint=_LIST)
+
+    def strips(
+        self, targets: Iterable[str], *, most: int = STRIP, until: str | None = None
+    ) -> dict[str, list[Point]]:
+        """Return what targets came down to in their last runs, the oldest first, by target."""
+        with told(self.path):
+            return {t: self._reader.strip(t, most=most, until=until) for t in targets}
+
+    def since(self, gate: str, target: str, *, until: str | None = None) -> Since | None:
+        """Return since when a gate gives its verdict on a target; None where it was never asked."""
+        return self.sinces(target, [gate], until=until).get(gate)
+
+    def sinces(
+        self, target: str, gates: Iterable[str] | None = None, *, until: str | None = None
+    ) -> dict[str, Since]:
+        """Return the same for several gates of a target, by gate, in one pass.
+
+        Args:
+            target: its name; of a finding about several targets ``fleet``, or the group's.
+            gates: which; None means all that were asked last.
+            until: a run's id; runs that started later are left out.
+        """
+        with told(self.path):
+            return self._reader.since(target, gates, until=until)
+
+    def _back(self, steps: int) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT name FROM run ORDER BY started DESC, id DESC LIMIT 1 OFFSET ?", (steps,)
+        )
+        return [str(name) for (name,) in rows]
+
+    def _beginning(self, name: str) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT name FROM run WHERE substr(name, 1, ?) = ? ORDER BY name", (len(name), name)
+        )
+        found = [str(row[0]) for row in rows]
+        return [name] if name in found else found
