@@ -79,8 +79,9 @@ def known_names(context: "Context", options: Options) -> None:
     """
     catalogue = context.catalogue
     known(options.systems, catalogue.systems, "system")
-    capabilities = {c for given in catalogue.capabilities().values() for c in given}
-    known(options.require, sorted(capabilities), "capability")
+    given = catalogue.capabilities(options.systems)
+    if not set(options.require) <= set(given):
+        known(options.require, sorted(catalogue.capabilities()), "capability")
 
 
 def known(words: Sequence[str], choices: Iterable[str], what: str) -> None:

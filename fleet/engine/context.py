@@ -120,11 +120,13 @@ def narrowed(
 
 
 def _refuse_unknown(targets: Sequence[Target], context: Context, require: Sequence[str]) -> None:
-    gives = context.catalogue.capabilities()
+    if not require:
+        return
+    judged = dict.fromkeys(system for target in targets for system in target.judged)
+    given = context.catalogue.capabilities(judged)
     for name in require:
-        if not any(name in gives[system] for target in targets for system in target.judged):
-            known = sorted({c for capabilities in gives.values() for c in capabilities})
+        if name not in given:
             raise UsageError(
                 f"no gate of these targets' systems gives the capability {name!r}",
-                hint=f"capabilities: {', '.join(known)}",
+                hint=f"capabilities: {', '.join(sorted(context.catalogue.capabilities()))}",
             )

@@ -24,7 +24,7 @@ from fleet.facts.text import printable
 from fleet.inventory.address import ad_hoc_target
 from fleet.inventory.model import Address, Kind, Scheme, Target
 from fleet.verifier.compose_running import full_name
-from fleet.verifier.fleetwide.composing import first_questions, further_questions, is_path
+from fleet.verifier.fleetwide.compose_reading import first_questions, further_questions, is_path
 from fleet.verifier.fleetwide.families import relatives, repository
 from fleet.verifier.fleetwide.member import BRIDGE, Beside, Member, mounted_path
 from fleet.verifier.fleetwide.rules import judge_fleet

@@ -4,8 +4,8 @@ Built-in systems are the folders beside this file. A third party adds one by an 
 group ``fleet.systems`` whose value is a package that holds ``system.yml`` and ``gates.py``.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -30,12 +30,38 @@ GROUP = "fleet.systems"
 FILE = "system.yml"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A system and where its description and its checks come from."""
+class Described(Mapping[str, System]):
+    """Systems by id; each description is read when it is first asked for.
 
-    system: System
-    package: str
+    A command needs few of them, and reading all would be a tenth of a short command's time.
+    """
+
+    def __init__(self, packages: Mapping[str, str]) -> None:
+        self._packages = packages
+        self._read: dict[str, System] = {}
+
+    def __getitem__(self, name: str) -> System:
+        """Return a system.
+
+        Raises:
+            KeyError: there is none of that name.
+            CatalogueError: its description is wrong.
+        """
+        if name not in self._read:
+            self._read[name] = _described(self._packages[name], name)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the ids; reads nothing."""
+        return iter(self._packages)
+
+    def __len__(self) -> int:
+        """Count the systems; reads nothing."""
+        return len(self._packages)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such a system; reads nothing."""
+        return name in self._packages
 
 
 Derive: TypeAlias = Callable[[Mapping[str, Value], Facts], Mapping[str, Value]]
@@ -56,9 +82,15 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All known systems by id."""
+    """All known systems.
 
-    entries: Mapping[str, Entry]
+    Attributes:
+        systems: by id.
+        packages: where the description and the checks of each come from, by its id.
+    """
+
+    systems: Mapping[str, System]
+    packages: Mapping[str, str]
 
     def system(self, name: str) -> System:
         """Return a system by id.
@@ -66,15 +98,10 @@ class Catalogue:
         Raises:
             CatalogueError: there is none of that name; lists those there are.
         """
-        if name not in self.entries:
-            known = ", ".join(sorted(self.entries))
+        if name not in self.systems:
+            known = ", ".join(sorted(self.systems))
             raise CatalogueError(f"there is no system {name!r}", hint=f"known systems: {known}")
-        return self.entries[name].system
-
-    @property
-    def systems(self) -> Mapping[str, System]:
-        """Return all systems by id."""
-        return {name: entry.system for name, entry in self.entries.items()}
+        return self.systems[name]
 
     def gates(self) -> tuple[tuple[System, Gate], ...]:
         """Return every gate with its system, in catalogue order."""
@@ -91,12 +118,11 @@ class Catalogue:
                 return system, gate
         raise CatalogueError(f"there is no gate {gate_id!r}", hint="`fleet gates` lists them all")
 
-    def capabilities(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the capabilities that each system's gates give."""
-        return {
-            name: tuple(dict.fromkeys(g.gives for g in system.gates if g.gives))
-            for name, system in self.systems.items()
-        }
+    def capabilities(self, systems: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return the capabilities that the gates of systems give; None means of all systems."""
+        chosen = self.systems if systems is None else systems
+        gates = (gate for name in chosen for gate in self.system(name).gates)
+        return tuple(dict.fromkeys(gate.gives for gate in gates if gate.gives))
 
     def check(self, system: str, gate: Gate) -> "Check | None":
         """Return the function that answers a gate, None for a gate that a marker answers.
@@ -110,13 +136,13 @@ class Catalogue:
         if not callable(function):
             raise CatalogueError(
                 f"gate {gate.id} names the check {gate.check!r}, which is not there",
-                where=f"{self.entries[system].package}.gates",
+                where=f"{self.packages[system]}.gates",
             )
         return cast("Check", function)
 
     def _gates(self, system: str) -> ModuleType | None:
         """Return a system's ``gates.py``; None for a system that needs none."""
-        name = f"{self.entries[system].package}.gates"
+        name = f"{self.packages[system]}.gates"
         try:
             return import_module(name)
         except ModuleNotFoundError as error:
@@ -152,14 +178,14 @@ class Catalogue:
         Raises:
             CatalogueError: a gate's id is taken, or its system or artifact is not known.
         """
-        entries = dict(self.entries)
+        systems: dict[str, System] = {}
         for name, gate in gates:
-            self.system(name)
-            system = entries[name].system
-            merged = system.model_copy(update={"gates": (*system.gates, gate)})
-            entries[name] = replace(entries[name], system=merged)
-        catalogue = Catalogue(entries)
-        _validate(catalogue)
+            system = systems.get(name) or self.system(name)
+            systems[name] = system.model_copy(update={"gates": (*system.gates, gate)})
+        if not systems:
+            return self
+        catalogue = Catalogue({**self.systems, **systems}, self.packages)
+        validate(catalogue)
         return catalogue
 
     def including(self, package: str) -> "Catalogue":
@@ -168,47 +194,60 @@ class Catalogue:
         Raises:
             CatalogueError: the description is wrong, or the system is here already.
         """
-        catalogue = Catalogue(_joined(self.entries, package))
-        _validate(catalogue)
+        packages = _joined(self.packages, package)
+        catalogue = Catalogue(Described(packages), packages)
+        validate(catalogue)
         return catalogue
 
 
 @lru_cache(maxsize=1)
 def load_catalogue() -> Catalogue:
-    """Load the built-in systems and those of other packages.
+    """Find the built-in systems, and read those of other packages.
+
+    A built-in system is read when it is asked for. How all of them fit together is held by a test,
+    and looked at here where somebody else's join them.
 
     Raises:
         CatalogueError: a description is wrong; names the file and what is wrong in it.
     """
-    entries: dict[str, Entry] = {}
-    for package in (*_built_in(), *_third_party()):
-        entries = _joined(entries, package)
-    catalogue = Catalogue(entries)
-    _validate(catalogue)
+    packages, others = _built_in(), _third_party()
+    for package in others:
+        packages = _joined(packages, package)
+    catalogue = Catalogue(Described(packages), packages)
+    if others:
+        validate(catalogue)
     return catalogue
 
 
-def _joined(entries: Mapping[str, Entry], package: str) -> dict[str, Entry]:
-    entry = _load(package)
-    taken = entries.get(entry.system.system)
+def _joined(packages: Mapping[str, str], package: str) -> dict[str, str]:
+    system = _load(package)
+    taken = packages.get(system.system)
     if taken:
         raise CatalogueError(
-            f"the system {entry.system.system!r} is described twice",
-            where=f"{taken.package} and {package}",
+            f"the system {system.system!r} is described twice", where=f"{taken} and {package}"
         )
-    return dict(sorted([*entries.items(), (entry.system.system, entry)]))
+    return dict(sorted([*packages.items(), (system.system, package)]))
 
 
-def _built_in() -> list[str]:
+def _built_in() -> dict[str, str]:
+    """Return the folders that describe a system, by its id: the folder's name, with hyphens."""
     here = files(__package__)
-    return sorted(f"{__package__}.{d.name}" for d in here.iterdir() if d.joinpath(FILE).is_file())
+    names = sorted(d.name for d in here.iterdir() if d.joinpath(FILE).is_file())
+    return {name.replace("_", "-"): f"{__package__}.{name}" for name in names}
 
 
 def _third_party() -> list[str]:
     return sorted(point.value for point in entry_points(group=GROUP))
 
 
-def _load(package: str) -> Entry:
+def _described(package: str, name: str) -> System:
+    system = _load(package)
+    if system.system != name:
+        raise CatalogueError(f"it describes {system.system!r}, not {name!r}", where=package)
+    return system
+
+
+def _load(package: str) -> System:
     try:
         path: Traversable = files(package).joinpath(FILE)
         text = path.read_text(encoding="utf-8")
@@ -219,11 +258,13 @@ def _load(package: str) -> Entry:
             hint=f"an entry point of {GROUP} names a package that holds {FILE}",
         ) from error
     try:
-        return Entry(System.model_validate(load_yaml(text, str(path))), package)
+        system = System.model_validate(load_yaml(text, str(path)))
     except ValidationError as error:
         first = error.errors()[0]
         spot = ".".join(str(part) for part in first["loc"])
         raise CatalogueError(f"{spot}: {first['msg']}", where=str(path)) from error
+    _validate_artifacts(system)
+    return system
 
 
 def _validate_artifacts(system: System) -> None:
@@ -254,11 +295,14 @@ def _validate_order(catalogue: Catalogue) -> None:
             del behind[name]
 
 
-def _validate(catalogue: Catalogue) -> None:
+def validate(catalogue: Catalogue) -> None:
+    """Refuse systems that do not fit together; reads every one of them.
+
+    Raises:
+        CatalogueError: says which, and why.
+    """
     ids: set[str] = set()
     _validate_order(catalogue)
-    for entry in catalogue.entries.values():
-        _validate_artifacts(entry.system)
     for system, gate in catalogue.gates():
         where = f"system {system.system}, gate {gate.id}"
         if gate.id in ids:

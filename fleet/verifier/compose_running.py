@@ -13,6 +13,7 @@ from fleet.facts.model import ContainerFact, ImageFact
 from fleet.secrets import keyed_digest
 from fleet.verifier.compose import Compose, Service
 from fleet.verifier.compose_forms import Port, Volume
+from fleet.verifier.images import older_image
 
 _EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - looked for, never bound
 _NEVER = frozenset({"", "no", "none"})
@@ -97,16 +98,6 @@ def _image(service: Service, container: ContainerFact) -> Iterator[str]:
         yield f"made of the image {name}, the file says {service.image}"
     elif told := older_image(container):
         yield told
-
-
-def older_image(container: ContainerFact) -> str:
-    """Tell that the name of a container's image means another one today; empty where it does not.
-
-    Where no image has the name any more, or that was not seen, nothing is told.
-    """
-    if container.image_now and container.image and container.image_now != container.image:
-        return f"made of an older image than {container.image_name} is today"
-    return ""
 
 
 def full_name(image: str) -> str:

@@ -64,7 +64,8 @@ def judge(
     Gates that only a deep check can answer are asked where there was one.
     """
     looks = {r.system.system: look_of(target, r, facts, expectations) for r in resolved}
-    court = _Court(target, looks, catalogue)
+    gates = {g.id: (r.system, g) for r in resolved for g in r.system.gates}
+    court = _Court(target, looks, catalogue, gates)
     return tuple(
         court.finding(r.system, g)
         for r in resolved
@@ -104,6 +105,7 @@ class _Court:
     target: Target
     looks: Mapping[str, Look]
     catalogue: Catalogue
+    gates: Mapping[str, tuple[System, Gate]]
     judged: dict[str, Judgement] = field(default_factory=dict)
 
     def finding(self, system: System, gate: Gate) -> Finding:
@@ -136,9 +138,9 @@ class _Court:
 
     def _cause(self, needed: str) -> str | None:
         """Return the gate that explains why a needed one does not hold; None when it holds."""
-        system, gate = self.catalogue.gate(needed)
-        if system.system not in self.looks:
+        if needed not in self.gates:
             return None
+        system, gate = self.gates[needed]
         judgement = self._judged(system, gate)
         return None if judgement.verdict in _HOLDS else judgement.follows or needed
 

@@ -11,8 +11,7 @@ and ``settings``.
 
 import json
 import posixpath
-
-from pathspec import GitIgnoreSpec
+from collections.abc import Sequence
 
 from fleet.facts.model import PathFact, State
 from fleet.verifier.look import Look
@@ -62,7 +61,7 @@ def _ignored(look: Look, name: str) -> str | None:
         if fact is None or content is None:
             continue
         lines = content.decode(errors="replace").splitlines()
-        if GitIgnoreSpec.from_lines(lines).match_file(name):
+        if _matches(lines, name):
             return f"{posixpath.basename(fact.path)} ignores it"
     return None
 
@@ -84,7 +83,13 @@ def _excludes(entry: str, path: str) -> bool:
     """``-PATH`` excludes that path to the letter, ``!PATTERN`` what the pattern matches."""
     if entry.startswith("-"):
         return entry[1:] == path
-    return entry.startswith("!") and GitIgnoreSpec.from_lines([entry[1:]]).match_file(path)
+    return entry.startswith("!") and _matches([entry[1:]], path)
+
+
+def _matches(lines: Sequence[str], path: str) -> bool:
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - lazy, few machines have such a file
+
+    return GitIgnoreSpec.from_lines(lines).match_file(path)
 
 
 def unread_hiders(look: Look) -> list[str]:

@@ -3,14 +3,17 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from fleet.errors import TargetError
 from fleet.facts.model import Facts
 from fleet.inventory.model import Target
 from fleet.systems.model import Gate
-from fleet.verifier.fleetwide.table import Table
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.waivers import excused
+
+if TYPE_CHECKING:
+    from fleet.verifier.fleetwide.table import Table
 
 NOTHING = "nothing required was checked"
 UNSEEN = frozenset({Verdict.NOT_CHECKED, Verdict.UNREACHABLE, Verdict.ERROR})
@@ -53,7 +56,7 @@ class Run:
     strict: bool = False
     fleetwide: tuple[Finding, ...] = ()
     gates: tuple[Gate, ...] = ()
-    drift: tuple[Table, ...] = ()
+    drift: "tuple[Table, ...]" = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -8,7 +8,8 @@ import pytest
 from support.facts import BRIDGE, World, findings_in, target
 
 from fleet.errors import CatalogueError
-from fleet.systems.catalogue import Catalogue, load_catalogue
+from fleet.inventory.yaml import load as load_yaml
+from fleet.systems.catalogue import Catalogue, Described, load_catalogue, validate
 from fleet.systems.model import Gate
 from fleet.verifier.model import Verdict
 
@@ -129,3 +130,33 @@ def test_a_missing_check_is_told_with_its_module(package: Path) -> None:
     system, gate = catalogue.gate("other.there")
     with pytest.raises(CatalogueError, match="'there'"):
         catalogue.check(system.system, gate)
+
+
+def test_what_is_built_in_fits_together() -> None:
+    validate(load_catalogue())
+
+
+def test_a_system_is_read_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    parsed = load_yaml
+
+    def noted(text: str, where: str) -> object:
+        read.append(Path(where).parent.name)
+        return parsed(text, where)
+
+    monkeypatch.setattr("fleet.systems.catalogue.load_yaml", noted)
+    load_catalogue.cache_clear()
+    try:
+        catalogue = load_catalogue()
+        assert "mempalace-bridge" in catalogue.systems
+        assert catalogue.capabilities(["mempalace-bridge"])
+        assert catalogue.system("mempalace-bridge") is catalogue.system("mempalace-bridge")
+        assert read == ["mempalace_bridge"]
+    finally:
+        load_catalogue.cache_clear()
+
+
+def test_a_folder_describes_the_system_that_it_is_called_by() -> None:
+    described = Described({"pi-other": "fleet.systems.env"})
+    with pytest.raises(CatalogueError, match="describes 'env', not 'pi-other'"):
+        described["pi-other"]

@@ -5,7 +5,7 @@ from support.facts import BRIDGE, World, findings, findings_in, target
 from support.places import CASES
 
 from fleet.facts.model import State, git_blob
-from fleet.systems.catalogue import Catalogue, Entry
+from fleet.systems.catalogue import Catalogue
 from fleet.systems.model import System
 from fleet.verifier.model import Verdict
 from fleet.verifier.toolkit import Commit, Toolkit
@@ -30,7 +30,7 @@ def catalogue(**marker: object) -> Catalogue:
             ],
         }
     )
-    return Catalogue({"rules": Entry(system, "rules")})
+    return Catalogue({"rules": system}, {"rules": "rules"})
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """What the bridge would do to a pi whose adapter declares its tools, told before it is placed."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fleet.facts.model import State
-from fleet.installers.items import Item
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import palace_owners
 
+if TYPE_CHECKING:
+    from fleet.installers.items import Item
 
-def foreseen(look: Look, items: Sequence[Item]) -> Mapping[str, tuple[str, str]]:
+
+def foreseen(look: Look, items: "Sequence[Item]") -> Mapping[str, tuple[str, str]]:
     """Refuse the bridge where another owner's tools have its names: pi then ends."""
     bridge = look.artifact("bridge")
     if bridge is None or bridge.state is State.PRESENT:

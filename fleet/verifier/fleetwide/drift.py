@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fleet.inventory.model import Kind, Target
-from fleet.verifier.compose_running import older_image
 from fleet.verifier.fleetwide.declared import declared_commits
 from fleet.verifier.fleetwide.families import Family, elsewhere, families
 from fleet.verifier.fleetwide.member import (
@@ -21,6 +20,7 @@ from fleet.verifier.fleetwide.member import (
     mounted_copy,
     whole,
 )
+from fleet.verifier.images import older_image
 from fleet.verifier.model import Judgement, Verdict, failed, passed, warned
 
 

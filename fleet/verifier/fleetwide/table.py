@@ -13,7 +13,6 @@ from enum import StrEnum
 from fleet.facts.model import ContainerFact
 from fleet.inventory.model import Kind, Target
 from fleet.systems.model import Link
-from fleet.verifier.compose_running import older_image
 from fleet.verifier.fleetwide.composing import Composed, compositions
 from fleet.verifier.fleetwide.declared import declared_commits
 from fleet.verifier.fleetwide.families import Family, elsewhere, families
@@ -28,6 +27,7 @@ from fleet.verifier.fleetwide.member import (
     mounted_copy,
     mounted_path,
 )
+from fleet.verifier.images import older_image
 from fleet.verifier.toolkit import Commit
 
 

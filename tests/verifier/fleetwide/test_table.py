@@ -10,7 +10,7 @@ from fleet.inventory.address import parse_address
 from fleet.inventory.model import Target, Value
 from fleet.systems.catalogue import load_catalogue
 from fleet.systems.resolve import resolve
-from fleet.verifier.fleetwide.composing import first_questions
+from fleet.verifier.fleetwide.compose_reading import first_questions
 from fleet.verifier.fleetwide.families import relatives
 from fleet.verifier.fleetwide.member import Beside, Member
 from fleet.verifier.fleetwide.table import Standing, Table, What, tables
