@@ -21,7 +21,7 @@ from fleet.errors import ApplyError, FleetError, PlanError
 from fleet.facts.model import Facts
 from fleet.facts.request import PathQuestion
 from fleet.installers.desired import desired
-from fleet.installers.items import Item
+from fleet.installers.items import Item, rewritten
 from fleet.installers.model import Plan
 from fleet.installers.outcome import read_outcome
 from fleet.installers.planning import further_questions, questions, removal
@@ -119,8 +119,13 @@ def _items(
     if further:
         target = replace(target, variables={**target.variables, **further})
         resolved = resolve(systems, target)
-    items = desired(resolved, target, files)
+    items = tuple(_rewritten(item, context) for item in desired(resolved, target, files))
     return items if facts is None else _foreseen(items, resolved, target, context, facts)
+
+
+def _rewritten(item: Item, context: Context) -> Item:
+    rewrite = context.catalogue.rewriting(item.system)
+    return rewritten(item, rewrite) if rewrite else item
 
 
 def _foreseen(

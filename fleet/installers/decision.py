@@ -1,6 +1,7 @@
 """What one kind of installer decides about one item, and the rules all of them share."""
 
 import hashlib
+import json
 import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from fleet.facts.model import PathFact
 from fleet.facts.model import State as Seen
 from fleet.facts.request import PathQuestion
 from fleet.installers.items import Item
-from fleet.installers.ledger import Entry
+from fleet.installers.jsonc_anew import digest as digest_of
+from fleet.installers.ledger import BECOMES, Entry
 from fleet.installers.model import Conflict, State, Step
 from fleet.installers.site import Site, state_of, trail
 
@@ -69,11 +71,26 @@ def standing(site: Site, path: str, entry: Entry | None, *, same: bool) -> Stand
         return Standing.FOLDER
     if entry is None:
         return Standing.FOREIGN
-    return Standing.OURS if unedited(entry, fact) else Standing.EDITED
+    return Standing.OURS if unedited(site, entry, fact) else Standing.EDITED
 
 
-def unedited(entry: Entry, fact: PathFact) -> bool:
-    """Tell whether what lies there is what the ledger says was put there."""
+def unedited(site: Site, entry: Entry, fact: PathFact) -> bool:
+    """Tell whether what lies there is what was put there, or what its program made of that."""
+    return as_put(entry, fact) or became(site, fact, entry.about.get(BECOMES, ""))
+
+
+def became(site: Site, fact: PathFact, digest: str) -> bool:
+    """Tell whether a file holds the JSON of a digest, however it is laid out."""
+    if not digest or fact.link or fact.kind != "file":
+        return False
+    try:
+        return digest_of(json.loads(site.content(fact) or b"")) == digest
+    except (ValueError, RecursionError):
+        return False
+
+
+def as_put(entry: Entry, fact: PathFact) -> bool:
+    """Tell whether what lies there is, byte by byte, what the ledger says was put there."""
     if entry.kind == "link":
         return fact.link and trail(fact).text == entry.text
     if fact.link or fact.kind != "file":

@@ -3,10 +3,11 @@
 An item says what should lie where; it knows nothing of what lies there now.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
+from fleet.installers.jsonc_anew import digest
 from fleet.installers.model import Content
 from fleet.systems.model import Manager
 
@@ -22,12 +23,15 @@ class TreeFile:
         mode: permission bits.
         data: the bytes; empty for a link.
         link: a symbolic link's text; None for a file.
+        becomes: the digest of the JSON that the program which owns the file may make of it, as
+            :func:`fleet.installers.jsonc_anew.digest` names values; empty where none does.
     """
 
     path: str
     mode: int = 0o644
     data: bytes = b""
     link: str | None = None
+    becomes: str = ""
 
 
 class ControllerFiles(Protocol):
@@ -183,3 +187,12 @@ class Item:
     def key(self) -> str:
         """Return ``system.artifact``."""
         return f"{self.system}.{self.artifact}"
+
+
+def rewritten(item: Item, rewrite: Callable[[str, bytes], object]) -> Item:
+    """Return an item whose files carry what the program that owns them may make of them."""
+    if not isinstance(item.body, TreeBody):
+        return item
+    made = ((file, rewrite(file.path, file.data)) for file in item.body.files)
+    files = (f if new is None else replace(f, becomes=digest(new)) for f, new in made)
+    return replace(item, body=TreeBody(tuple(files)))

@@ -17,6 +17,8 @@ HOLDER = f"{STATE}/lock/holder"
 
 #: In an entry's ``about``: a file that was given once, and is its user's from the first edit on.
 ONCE = "once"
+#: In an entry's ``about``: the digest of the JSON that the program which owns a file makes of it.
+BECOMES = "becomes"
 
 AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00]*$")]
 

@@ -14,7 +14,7 @@ from fleet.installers.kinds import compose, config, service
 from fleet.installers.kinds.managers import MANAGERS
 from fleet.installers.kinds.merge import splices
 from fleet.installers.kinds.package import SECONDS
-from fleet.installers.ledger import ONCE, Entry, Ledger
+from fleet.installers.ledger import BECOMES, ONCE, Entry, Ledger
 from fleet.installers.model import (
     AS_LEFT,
     FOLDER,
@@ -61,7 +61,9 @@ _READS = {"link": Read.STAT, "file": Read.HASH, "block": Read.ENV, "merge": Read
 
 def _question(entry: Entry) -> PathQuestion:
     sealed = entry.kind == "file" and not entry.sha256
-    return PathQuestion(entry.path, Read.ENV if sealed else _READS[entry.kind])
+    whole = entry.kind == "file" and BECOMES in entry.about
+    read = Read.ENV if sealed else Read.WHOLE if whole else _READS[entry.kind]
+    return PathQuestion(entry.path, read)
 
 
 def take_away(site: Site, entries: Iterable[Entry]) -> Removal:
@@ -139,7 +141,7 @@ def _take_placed(site: Site, entry: Entry) -> Taken:
         return Taken((PutBack(path=entry.path, expect=state, backup=entry.backup),))
     if state is None:
         return Taken(left=f"cannot be seen ({fact.why or fact.state})")
-    if not unedited(entry, fact):
+    if not unedited(site, entry, fact):
         if ONCE in entry.about:
             return Taken(notes=(f"{site.shown(entry.path)} was edited since, and stays",))
         return Taken(left="was edited since fleet wrote it")

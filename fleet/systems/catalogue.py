@@ -70,6 +70,7 @@ Derive: TypeAlias = Callable[[Mapping[str, Value], Facts], Mapping[str, Value]]
 #: Why an artifact must not be brought, and what to do.
 Problem: TypeAlias = tuple[str, str]
 Foresee: TypeAlias = "Callable[[Look, Sequence[Item]], Mapping[str, Problem]]"
+Rewrite: TypeAlias = Callable[[str, bytes], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,15 @@ class Catalogue:
         """
         function = getattr(self._gates(system), "foreseen", None)
         return cast("Foresee", function) if callable(function) else None
+
+    def rewriting(self, system: str) -> Rewrite | None:
+        """Return what tells what the program that owns a pushed file makes of it.
+
+        That is ``rewritten(path, content)`` in its ``gates.py``: from a file's path below its
+        folder and its bytes, the JSON value that may lie there later; None where they stay.
+        """
+        function = getattr(self._gates(system), "rewritten", None)
+        return cast("Rewrite", function) if callable(function) else None
 
     def extended(self, gates: Iterable[tuple[str, Gate]]) -> "Catalogue":
         """Return a catalogue with a user's gates added to their systems.

@@ -1,10 +1,15 @@
 """pi's base configuration brought into real homes: by oh-my-zsh, zsh alone, and bash."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from support.homes import Homes
+from support.http import FakeModel
+from support.pi import PiHome
+from support.places import ROOT
+from support.tools import pi_tool
 
 INVENTORY = """\
 vars: {{pi_toolkit_source: builtin, pi_provider: amazon-bedrock, pi_model: eu.anthropic.x}}
@@ -17,6 +22,8 @@ groups:
       bash: {{local: {folder}/bash, shell: [bash -ic, bash -lc], systems: [env]}}
 """
 NAMES = ("omz", "zsh", "bash")
+#: As pi called its keys before they had namespaces.
+OLD = {"expandTools": "ctrl+o", "newLine": ["ctrl+j"]}
 
 
 @pytest.fixture
@@ -87,3 +94,64 @@ def test_settings_that_are_there_are_left_as_they_are(homes: Homes) -> None:
 def _files(home: Path) -> set[str]:
     found = {str(path.relative_to(home)) for path in home.rglob("*") if not path.is_dir()}
     return {path for path in found if not path.startswith((".zcompdump", ".cache"))}
+
+
+def declare(homes: Homes, name: str, keys: object) -> None:
+    """Let the machines have a toolkit with these keys; a folder is read once a run."""
+    kit = homes.folder / name
+    shutil.copytree(ROOT / "toolkit/pi", kit)
+    (kit / "keybindings.json").write_text(json.dumps(keys))
+    text = INVENTORY.format(folder=homes.folder).replace("builtin", str(kit))
+    homes.inventory.write_text(text)
+
+
+@pytest.mark.network
+def test_keys_that_pi_named_anew_are_those_that_were_pushed(
+    homes: Homes,
+) -> None:
+    declare(homes, "kit", OLD)
+    before = _files(homes.home("bash"))
+    assert homes.run("apply", "--limit", "bash", "--yes")[0] == 0
+    pushed = homes.home("bash") / "pi-toolkit/keybindings.json"
+    assert _run_pi(homes.home("bash"), pushed) == {
+        "app.tools.expand": "ctrl+o",
+        "tui.input.newLine": ["ctrl+j"],
+    }
+    code, output = homes.run("plan", "--limit", "bash")
+    assert (code, "nothing to change" in output) == (0, True), output
+    code, found = homes.audit("--limit", "bash")
+    assert (code, found[("bash", "toolkit.keybindings")]["verdict"]) == (0, "pass"), found
+    declare(homes, "newer", {"expandTools": "ctrl+e"})
+    code, output = homes.run("apply", "--limit", "bash", "--yes")
+    assert (code, json.loads(pushed.read_text())) == (0, {"expandTools": "ctrl+e"}), output
+    assert _run_pi(homes.home("bash"), pushed) == {"app.tools.expand": "ctrl+e"}
+    code, output = homes.run("uninstall", "--limit", "bash", "--yes")
+    assert code == 0, output
+    left = {path for path in _files(homes.home("bash")) - before if "/agent/" not in path}
+    assert (left, (homes.home("bash") / ".pi/agent/keybindings.json").is_symlink()) == (
+        set(),
+        False,
+    )
+
+
+def test_keys_that_somebody_changed_are_not_those_that_were_pushed(homes: Homes) -> None:
+    declare(homes, "kit", OLD)
+    homes.run("apply", "--limit", "bash", "--yes")
+    pushed = homes.home("bash") / "pi-toolkit/keybindings.json"
+    for mine in (
+        '{"app.tools.expand": "ctrl+p", "tui.input.newLine": ["ctrl+j"]}',
+        "[",
+        "[" * 10**5,
+    ):
+        pushed.write_text(mine)
+        code, output = homes.run("plan", "--limit", "bash")
+        assert (code, "was edited since fleet wrote it" in " ".join(output.split())) == (2, True)
+        homes.run("uninstall", "--limit", "bash", "--yes")
+        assert pushed.read_text() == mine
+
+
+def _run_pi(folder: Path, keys: Path) -> object:
+    """Start pi in a home, and return what it made of the keys."""
+    with FakeModel() as model:
+        PiHome(folder, pi_tool()).run(model, "hello")
+    return json.loads(keys.read_text())

@@ -9,7 +9,9 @@ from fleet.installers.content import OTHERS, masked
 from fleet.installers.decision import (
     Decision,
     Standing,
+    as_put,
     backup_path,
+    became,
     described,
     in_the_way,
     standing,
@@ -17,7 +19,7 @@ from fleet.installers.decision import (
 )
 from fleet.installers.diff import diff, env_lines, lines_diff
 from fleet.installers.items import Item
-from fleet.installers.ledger import Entry
+from fleet.installers.ledger import BECOMES, Entry
 from fleet.installers.model import (
     ABSENT,
     Action,
@@ -80,11 +82,15 @@ def questions(path: str, *, env: bool = False, whole: bool = False) -> Iterable[
     yield PathQuestion(path, Read.ENV if env else Read.WHOLE if whole else Read.HASH)
 
 
-def place_file(item: Item, site: Site, path: str, content: Content, mode: int) -> Placed:
-    """Bring a file."""
+def place_file(
+    item: Item, site: Site, path: str, content: Content, mode: int, *, becomes: str = ""
+) -> Placed:
+    """Bring a file; ``becomes`` as of :class:`fleet.installers.items.TreeFile`."""
     path = site.absolute(path)
     entry, fact = site.entry(item.key, "file", path), site.seen(path)
-    same = fact is not None and site.holds(fact, content) is True
+    same = fact is not None and (
+        site.holds(fact, content) is True or _made_of_it(site, entry, fact, becomes)
+    )
     wrong_mode = fact is not None and same and _mode_matters(fact, content, mode, entry)
     found = standing(site, path, entry, same=same and not (wrong_mode and entry is None))
     conflict = in_the_way(item, site, path, found, entry)
@@ -109,6 +115,7 @@ def place_file(item: Item, site: Site, path: str, content: Content, mode: int) -
         mtime=site.now if content.sealed else None,
         size=len(data) if content.sealed else None,
         backup=(entry.backup if entry else "") or kept,
+        about={BECOMES: becomes} if becomes else {},
         when=site.facts.taken_at,
     )
     put = PutFile(
@@ -128,6 +135,11 @@ def place_file(item: Item, site: Site, path: str, content: Content, mode: int) -
         notes=(*told, *site.told_secrets(content, fact)),
         new=found is Standing.FREE,
     )
+
+
+def _made_of_it(site: Site, entry: Entry | None, fact: PathFact, becomes: str) -> bool:
+    """Tell whether the program that owns a file has made what is wanted there of it."""
+    return not (entry and as_put(entry, fact)) and became(site, fact, becomes)
 
 
 def place_link(item: Item, site: Site, path: str, text: str) -> Placed:

@@ -19,7 +19,7 @@ class TreeKind:
     def questions(self, item: Item) -> Iterable[PathQuestion]:
         """Ask for every file."""
         for file in _body(item).files:
-            yield from questions(posixpath.join(item.path, file.path))
+            yield from questions(posixpath.join(item.path, file.path), whole=bool(file.becomes))
 
     def decide(self, item: Item, site: Site) -> Decision:
         """Write the files that are missing or differ."""
@@ -58,7 +58,8 @@ def _placed(item: Item, site: Site) -> Iterator[Placed]:
         if file.link is not None:
             yield place_link(item, site, path, file.link)
         else:
-            yield place_file(item, site, path, Content(data=file.data), file.mode)
+            content = Content(data=file.data)
+            yield place_file(item, site, path, content, file.mode, becomes=file.becomes)
 
 
 def _more(count: int) -> str:

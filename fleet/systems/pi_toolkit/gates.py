@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from fleet.facts.model import Facts, PathFact, State
 from fleet.inventory.model import Value
-from fleet.systems.pi_toolkit.keybindings import old_names
+from fleet.systems.pi_toolkit.keybindings import old_names, renamed
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
     Judgement,
@@ -34,6 +34,12 @@ def derived(variables: Mapping[str, Value], facts: Facts) -> dict[str, Value]:
     fact = facts.paths.get(CUSTOM)
     there = fact is not None and fact.state is State.PRESENT
     return {"oh_my_zsh": "yes" if there else "no"}
+
+
+def rewritten(path: str, content: bytes) -> object:
+    """Tell what pi makes of the toolkit's keybindings through their link when it starts."""
+    bindings = _parsed(content) if path == "keybindings.json" else None
+    return renamed(bindings) if isinstance(bindings, dict) and old_names(bindings) else None
 
 
 def keybindings(look: Look) -> Judgement:
