@@ -96,7 +96,13 @@ class TargetBusy(ApplyError):
 
 
 class TargetError(FleetError):
-    """Something about one target; never stops another."""
+    """Something about one target; never stops another.
+
+    Attributes:
+        stage: where asking it failed, one word.
+    """
+
+    stage: str = "probe"
 
 
 class Unreachable(TargetError, ConnectionError):
@@ -119,3 +125,5 @@ class ProbeError(TargetError):
 
 class Unsupported(TargetError):
     """The connector cannot do what was asked; it becomes ``not-checked``, never ``pass``."""
+
+    stage = "unsupported"

@@ -2,11 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from fleet.inventory.draft import Draft, Named
+from fleet.errors import Place
 from fleet.inventory.model import Variables
 from fleet.inventory.problems import did_you_mean, wrapped
 from fleet.systems.model import System
+
+if TYPE_CHECKING:
+    from fleet.inventory.draft import Draft, Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Known:
 class NameCheck:
     """Notes names that nothing answers to; without a catalogue it notes nothing."""
 
-    def __init__(self, draft: Draft, known: Known | None) -> None:
+    def __init__(self, draft: "Draft", known: Known | None) -> None:
         self._draft = draft
         self._problems = draft.problems
         self._known = known
@@ -64,7 +68,7 @@ class NameCheck:
         """Check the systems and artifacts that the inventory's own gates name."""
         for held in self._draft.gates if self._known else ():
             if held.system not in self._gives:
-                self._unknown_system(Named(held.system, held.place))
+                self._unknown_system(held.system, held.place)
                 continue
             artifacts = self._known.artifacts.get(held.system) if self._known else None
             marker = held.gate.marker
@@ -78,8 +82,8 @@ class NameCheck:
     def check_target(
         self,
         target: str,
-        systems: Sequence[Named],
-        require: Sequence[Named],
+        systems: "Sequence[Named]",
+        require: "Sequence[Named]",
         brought: Sequence[str] = (),
     ) -> None:
         """Check what a target deploys and requires; ``brought`` are systems that need no name."""
@@ -89,17 +93,17 @@ class NameCheck:
         self._seen.add(names)
         for named in systems:
             if named.name not in self._gives:
-                self._unknown_system(named)
+                self._unknown_system(named.name, named.place)
         given = {c for name in names[0] for c in self._gives.get(name, ())}
         for named in require:
             if named.name not in given:
                 self._not_given(target, named, has_systems=bool(systems))
 
-    def _unknown_system(self, named: Named) -> None:
-        hint = did_you_mean(named.name, self._gives, kind="systems")
-        self._problems.add(f"there is no system `{named.name}`", named.place, hint)
+    def _unknown_system(self, name: str, place: Place | None) -> None:
+        hint = did_you_mean(name, self._gives, kind="systems")
+        self._problems.add(f"there is no system `{name}`", place, hint)
 
-    def _not_given(self, target: str, named: Named, *, has_systems: bool) -> None:
+    def _not_given(self, target: str, named: "Named", *, has_systems: bool) -> None:
         givers = sorted(name for name, gives in self._gives.items() if named.name in gives)
         if not givers:
             every = {capability for gives in self._gives.values() for capability in gives}

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from fleet import __version__
-from fleet.errors import TargetError, Unreachable, Unsupported
+from fleet.errors import TargetError, Unreachable
 from fleet.facts.model import Platform
 from fleet.inventory.model import Kind
 from fleet.reports.text import printable
@@ -205,13 +205,6 @@ def document(run: Run) -> RunDocument:
     )
 
 
-def stage(trouble: TargetError) -> str:
-    """Name the stage at which asking a target failed."""
-    if isinstance(trouble, Unreachable):
-        return trouble.stage
-    return "unsupported" if isinstance(trouble, Unsupported) else "probe"
-
-
 def json_schema() -> dict[str, object]:
     """Describe ``fleet.run/1`` as a JSON Schema (draft 2020-12)."""
     schema: dict[str, object] = {
@@ -244,7 +237,7 @@ def _target(result: TargetResult) -> TargetPart:
 
 def _trouble(trouble: TargetError) -> TroublePart:
     return TroublePart(
-        stage=stage(trouble), message=printable(trouble.what), hint=printable(trouble.hint)
+        stage=trouble.stage, message=printable(trouble.what), hint=printable(trouble.hint)
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fleet.errors import TargetError, Unreachable
-from fleet.reports.document import stage
 from fleet.reports.text import unique
 from fleet.verifier.model import Finding, Severity, Verdict
 from fleet.verifier.run import Run, TargetResult
@@ -183,7 +182,7 @@ def _silence(found: Sequence[tuple[TargetResult, TargetError]]) -> Silence:
     told = {(t.what, t.hint) for _, t in found}
     _, what, hint = _cause(first, trouble)
     return Silence(
-        stage=stage(trouble),
+        stage=trouble.stage,
         what=trouble.what if len(told) == 1 else what,
         hint=trouble.hint if len(told) == 1 else hint,
         targets=tuple(r.target.name for r, _ in found),
@@ -197,7 +196,7 @@ def _cause(result: TargetResult, trouble: TargetError) -> tuple[str, str, str]:
     own = {result.target.name, result.target.address.name} - {""}
     alternatives = "|".join(re.escape(name) for name in sorted(own, key=len, reverse=True))
     pattern = re.compile(rf"(?<![\w.-])(?:{alternatives})(?![\w-]|\.\w)")
-    return stage(trouble), pattern.sub(SAMPLE, trouble.what), pattern.sub(SAMPLE, trouble.hint)
+    return trouble.stage, pattern.sub(SAMPLE, trouble.what), pattern.sub(SAMPLE, trouble.hint)
 
 
 def _unchecked(findings: Iterable[Finding], *, strict: bool) -> tuple[Unchecked, ...]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from fleet.errors import Unreachable
-from fleet.reports.document import stage
 from fleet.reports.text import clip, count, printable
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import UNSEEN, Run, TargetResult, conclude, deciding, failing
@@ -120,7 +119,7 @@ def _silent(result: TargetResult, decide: set[tuple[str, str, str]]) -> Point:
         FLEET,
         REACHED,
         Outcome.UNSEEN if required else Outcome.UNCHECKED,
-        f"{word}: {stage(trouble)}",
+        f"{word}: {trouble.stage}",
         _text(trouble.what),
         tuple(filter(None, lines)),
     )
