@@ -47,6 +47,7 @@ class FakeConnector:
         self._facts, self._outcome, self._trouble = facts, outcome, trouble
         self._target: Target | None = None
         self._open = False
+        self.timeout = 0.0
         self.connects = 0
         self.round_trips = 0
         self.requests: list[Request] = []
@@ -77,6 +78,14 @@ class FakeConnector:
     def open_tcp(self, host: str, port: int) -> socket.socket:
         """Refuse: a fake target leads nowhere."""
         raise Unsupported(f"this fake target cannot connect to {host}:{port}")
+
+    @property
+    def open(self) -> bool:
+        """Whether a real one would have a connection now."""
+        return self._open
+
+    def rest(self) -> None:
+        """Do nothing: there is only the connection."""
 
     def close(self) -> None:
         """Let go."""

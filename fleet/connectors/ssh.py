@@ -29,10 +29,17 @@ from fleet.secrets import Secret
 _MOST_ERRORS = 64 * KIBI
 _SLICE = 1.0
 _JOIN = 5.0
+_FIRST_WORD = 5.0  # seconds for a connection that has rested to answer at all
 
 
 class SshConnector:
     """A host reached over ssh, as the user's own OpenSSH configuration says.
+
+    The connection may be used again. One that has died since its last use is opened anew: nothing
+    was sent over it yet, so nothing is done twice.
+
+    Attributes:
+        timeout: may be set between two uses.
 
     Args:
         target: of scheme ``ssh``; its ``become`` makes everything run as that user by ``sudo -n``.
@@ -55,7 +62,7 @@ class SshConnector:
         self.connects = 0
         self.round_trips = 0
         self._target = target
-        self._timeout = timeout
+        self.timeout = timeout
         self._connect_timeout = connect_timeout
         self._max_bytes = max_bytes
         self._config = config or os.environ.get("FLEET_SSH_CONFIG") or None
@@ -89,7 +96,7 @@ class SshConnector:
             Unreachable: stage ``connect``, ``resolve`` or ``timeout``, from the target's view.
             Unsupported: the server forbids forwarding.
         """
-        deadline = Deadline(self._timeout)
+        deadline = Deadline(self.timeout)
         channel = self._connected(deadline).transport.open_tcp(
             host, port, deadline, where=f"{one_line(host)}:{port} from {self._target.name}"
         )
@@ -97,16 +104,25 @@ class SshConnector:
         self._tunnels.append(tunnel)
         return tunnel.socket
 
-    def close(self) -> None:
-        """Let go of tunnels and connection."""
+    @property
+    def open(self) -> bool:
+        """Whether there is a connection that, as far as is known, still stands."""
+        return self._session is not None and self._session.transport.is_active()
+
+    def rest(self) -> None:
+        """Let go of tunnels; the connection stays."""
         while self._tunnels:
             self._tunnels.pop().close()
+
+    def close(self) -> None:
+        """Let go of tunnels and connection."""
+        self.rest()
         if self._session is not None:
             self._session.close()
             self._session = None
 
     def _connected(self, deadline: Deadline) -> SshSession:
-        if self._session is not None and not self._session.transport.is_active():
+        if not self.open:
             self.close()
         if self._session is None:
             settings = resolve(
@@ -118,14 +134,9 @@ class SshConnector:
 
     def _run(self, text: str) -> Outcome:
         """Run a program with the target's ``sh``."""
-        deadline = Deadline(self._timeout)
-        session = self._connected(deadline)
+        deadline = Deadline(self.timeout)
         program = Program(text)
-        try:
-            with tamed():
-                channel = session.transport.open_session(timeout=deadline.left())
-        except (SSHException, EOFError, OSError):
-            raise self._lost(session, deadline, "no session was opened") from None
+        session, channel = self._channel(deadline)
         exchange = _Exchange(channel, self._max_bytes, self._target.name)
         try:
             self.round_trips += 1
@@ -139,6 +150,20 @@ class SshConnector:
         finally:
             exchange.close()
         return self._judged(session, exchange, status, program)
+
+    def _channel(self, deadline: Deadline) -> tuple[SshSession, Channel]:
+        """Open a session; over a connection that has rested, only if it answers at once."""
+        rested = self._session
+        session = self._connected(deadline)
+        if session is rested:
+            with suppress(SSHException, EOFError, OSError):
+                return session, _opened(session, deadline.within(_FIRST_WORD))
+            self.close()
+            session = self._connected(deadline)
+        try:
+            return session, _opened(session, deadline)
+        except (SSHException, EOFError, OSError):
+            raise self._lost(session, deadline, "no session was opened") from None
 
     def _shell(self) -> str:
         become = self._target.become
@@ -169,6 +194,11 @@ class SshConnector:
             )
         why = "the connection was cut" if session.cut_off() else "the server refused"
         return Unreachable(f"{what}: {why}", stage="connect", where=self._target.name)
+
+
+def _opened(session: SshSession, limit: Deadline) -> Channel:
+    with tamed():
+        return session.transport.open_session(timeout=limit.left())
 
 
 class _Exchange:

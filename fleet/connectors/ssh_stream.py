@@ -15,6 +15,7 @@ from fleet.connectors.text import one_line
 from fleet.errors import Unreachable
 
 _FAMILIES = {"inet": socket.AF_INET, "inet6": socket.AF_INET6}
+_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 _JOIN = 5.0
 _SAID = 4096
 _AddressInfo = Sequence[tuple[int, int, int, str, tuple[str | int | bytes, ...]]]
@@ -71,12 +72,24 @@ def dial(hop: SshSettings, limit: Deadline, where: str) -> socket.socket:
             reason = error
             continue
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _keep_alive(stream)
         return stream
     if isinstance(reason, TimeoutError):
         raise Unreachable(f"no answer within {limit.seconds:g} s", stage="timeout", where=where)
     hint = "is sshd running there, and on this port?" if reason.errno == errno.ECONNREFUSED else ""
     what = (reason.strerror or "connection failed").lower()
     raise Unreachable(what, stage="connect", where=where, hint=hint) from None
+
+
+def _keep_alive(stream: socket.socket) -> None:
+    """Let the kernel ask now and then whether the other side is there, as OpenSSH does.
+
+    That also keeps a firewall between from forgetting a connection that rests.
+    """
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _ALIVE.items():
+        if hasattr(socket, name):  # macOS calls the first one TCP_KEEPALIVE
+            stream.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _addresses(hop: SshSettings, limit: Deadline, where: str) -> _AddressInfo:

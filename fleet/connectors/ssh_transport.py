@@ -8,6 +8,7 @@ import logging
 import re
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from paramiko import Channel, ChannelException, Message, SSHException, Transport
@@ -37,6 +38,9 @@ class HopTransport(Transport):
     """A transport that keeps what the server said when it refused to open a channel."""
 
     said = ""
+    # How often the library's thread wakes to see whether it was told to end, which _end() does not
+    # depend on; at the library's own tenth of a second many resting connections keep a core busy.
+    _active_check_timeout = 1.0
 
     def _parse_channel_open_failure(self, message: Message) -> None:
         message.get_int()
@@ -193,6 +197,8 @@ def _log_in(hop: _Hop, stream: socket.socket | Channel) -> HopTransport:
 
 
 def _end(transport: Transport) -> None:
+    with suppress(OSError, EOFError):  # its thread reads the end at once, and is not waited for
+        transport.sock.shutdown(socket.SHUT_RDWR)
     transport.close()
     transport.packetizer.complete_handshake()  # else its timer outlives a failed one
     if transport.is_alive():

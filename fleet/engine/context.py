@@ -1,9 +1,11 @@
 """What a job starts from: the inventory, the catalogue, and what the controller holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fleet.connectors.connections import Connections
 from fleet.engine.contents import ContentStore
 from fleet.engine.secrets import SecretStore
 from fleet.engine.toolkit import read_toolkit
@@ -24,6 +26,7 @@ class Context:
     Attributes:
         path: where the inventory was loaded from.
         overrides: the command line's variables.
+        connections: how targets are reached; whether connections stay open between two looks.
     """
 
     catalogue: Catalogue
@@ -33,6 +36,7 @@ class Context:
     toolkits: dict[str, Toolkit] = field(default_factory=dict)
     path: Path = Path()
     overrides: Mapping[str, Value] = field(default_factory=dict)
+    connections: Connections = field(default_factory=Connections)
 
     @property
     def known(self) -> Known:
@@ -69,6 +73,17 @@ class Context:
         brought = IMPLIED.get(target.kind, ())
         wanted = [n for n in target.judged if not only or n in only or n in brought]
         return tuple(self.catalogue.system(name) for name in wanted)
+
+
+@contextmanager
+def keeping(context: Context) -> Iterator[Context]:
+    """Keep the connections that are opened within the block until it ends."""
+    before, context.connections = context.connections, Connections(keep=True)
+    try:
+        yield context
+    finally:
+        context.connections.close()
+        context.connections = before
 
 
 def load_context(

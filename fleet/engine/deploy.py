@@ -287,15 +287,13 @@ def looks(plans: Sequence[TargetPlan]) -> dict[str, Looked]:
 
 
 def _apply(planned: TargetPlan, context: Context, options: DeployOptions) -> TargetApplied:
-    from fleet.connectors.registry import connect  # noqa: PLC0415 - only acting connects
-
     target, made = planned.target, planned.plan
     if made is None:
         return TargetApplied(target, trouble=planned.trouble)
     try:
         script, payload = program(made, holder=holder(), reveal=context.secrets.reveal)
-        connector = connect(target, timeout=max(options.timeout, made.seconds))
-        try:
+        seconds = max(options.timeout, made.seconds)
+        with context.connections.to(target, timeout=seconds) as connector:
             applied = read_outcome(
                 connector.apply(script, payload), made, hide=context.secrets.values.values()
             )
@@ -303,8 +301,6 @@ def _apply(planned: TargetPlan, context: Context, options: DeployOptions) -> Tar
             if trouble is None and made.changes:
                 resolved: tuple[Resolved, ...] = resolve(context.systems(target), target)
                 trouble = await_palace(target, resolved, made, connector, context)
-        finally:
-            connector.close()
     except FleetError as error:
         return TargetApplied(target, trouble=error)
     changed = len(made.steps) if applied.committed else 0

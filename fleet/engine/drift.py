@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 
 from fleet.connectors.engine import Endpoint, endpoint
 from fleet.connectors.engine_search import EngineSearch, Held
-from fleet.connectors.registry import connect
 from fleet.engine.audit import gates_of, judged, member, recorded
 from fleet.engine.context import Context, narrowed
 from fleet.engine.facts import Looked, gather
@@ -231,11 +230,10 @@ class _Look:
         here = Target("the engine's machine", Address(Scheme.LOCAL, ""))
         request = replace(request, known=self.context.contents.known())
         try:
-            connector = connect(here, timeout=self.options.seconds(Kind.HOST))
-            try:
+            with self.context.connections.to(
+                here, timeout=self.options.seconds(Kind.HOST)
+            ) as connector:
                 return self.context.contents.complete(connector.collect(request))
-            finally:
-                connector.close()
         except TargetError as error:
             return error.what
 

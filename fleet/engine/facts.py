@@ -119,21 +119,16 @@ def _look(
     *,
     probe: bool,
 ) -> Looked:
-    from fleet.connectors.registry import connect  # noqa: PLC0415 - only looking connects
-
     started = time.monotonic()
     facts: Facts | None = None
     trouble: TargetError | None = None
     try:
-        connector = connect(target, timeout=options.seconds(target.kind))
-        try:
+        with context.connections.to(target, timeout=options.seconds(target.kind)) as connector:
             facts = context.contents.complete(connector.collect(request))
             if probe:
                 facts = _with_endpoints(facts, resolved, connector, context)
             if options.deep:
                 facts = with_deep(facts, target, resolved, connector, options)
-        finally:
-            connector.close()
     except TargetError as error:
         trouble = error
     except FleetError as error:

@@ -124,12 +124,19 @@ class Sshd:
 
     def cut(self) -> None:
         """Cut every connection, as a failing network would."""
+        self._signal(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """Let nothing more be said over the connections there are; new ones work."""
+        self._signal(signal.SIGSTOP)
+
+    def _signal(self, number: signal.Signals) -> None:
         for child in self.children():
-            os.kill(child, signal.SIGKILL)
+            os.kill(child, number)
             inner = Path(f"/proc/{child}/task/{child}/children")
             if inner.exists():
                 for pid in inner.read_text().split():
-                    os.kill(int(pid), signal.SIGKILL)
+                    os.kill(int(pid), number)
 
     def stop(self) -> None:
         if self.process is not None:
