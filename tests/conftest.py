@@ -1,3 +1,3 @@
 """What holds for every test."""
 
-pytest_plugins = ["pytester", "support.absent"]
+pytest_plugins = ["pytester", "support.absent", "support.ssh_servers"]

@@ -1,0 +1,60 @@
+"""Audits that are repeated over connections kept open, against a real server."""
+
+import pytest
+from support.client import Client
+from support.sshd import Sshd
+
+from fleet.engine.audit import audit
+from fleet.engine.context import Context, keeping
+from fleet.engine.options import AuditOptions
+from fleet.inventory.model import Address, Scheme, Target
+from fleet.systems.catalogue import load_catalogue
+from fleet.verifier.run import Run
+
+TARGETS = tuple(
+    Target(name, Address(Scheme.SSH, name), systems=("env",), launches=("sh -c",))
+    for name in ("one", "two", "three")
+)
+
+
+@pytest.fixture
+def hosts(client: Client, sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> Sshd:
+    """One server under three names."""
+    for target in TARGETS:
+        client.host(target.name, sshd)
+    client.know(sshd.known())
+    monkeypatch.setenv("FLEET_SSH_CONFIG", str(client.config))
+    return sshd
+
+
+def seen(context: Context) -> Run:
+    run = audit(TARGETS, context, AuditOptions())
+    assert [r.trouble for r in run.results] == [None, None, None]
+    return run
+
+
+def test_a_second_audit_opens_no_connection_and_finds_the_same(hosts: Sshd) -> None:
+    context = Context(load_catalogue())
+    with keeping(context):
+        first, second = seen(context), seen(context)
+        assert len(context.connections) == 3
+    assert (hosts.connections, hosts.sessions) == (3, 6)
+    assert first.findings == second.findings
+
+
+def test_a_connection_that_was_cut_between_is_no_failure(hosts: Sshd) -> None:
+    context = Context(load_catalogue())
+    with keeping(context):
+        seen(context)
+        hosts.cut()
+        seen(context)
+    assert (hosts.connections, hosts.sessions) == (6, 6)
+
+
+def test_what_was_kept_is_closed_at_the_end(hosts: Sshd) -> None:
+    context = Context(load_catalogue())
+    with keeping(context):
+        seen(context)
+    seen(context)
+    assert not len(context.connections)
+    assert hosts.connections == 6
