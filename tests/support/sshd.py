@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -132,10 +133,10 @@ class Sshd:
 
     def _signal(self, number: signal.Signals) -> None:
         for child in self.children():
-            os.kill(child, number)
-            inner = Path(f"/proc/{child}/task/{child}/children")
-            if inner.exists():
-                for pid in inner.read_text().split():
+            with suppress(ProcessLookupError, FileNotFoundError):  # it may end by itself meanwhile
+                inner = Path(f"/proc/{child}/task/{child}/children").read_text().split()
+                os.kill(child, number)
+                for pid in inner:
                     os.kill(int(pid), number)
 
     def stop(self) -> None:
