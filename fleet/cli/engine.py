@@ -5,6 +5,7 @@ give the commands another door by click's ``obj``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,12 @@ class Engine:
         from fleet.engine.deploy import looks  # noqa: PLC0415 - lazy
 
         return looks(plans)
+
+    def keeping(self, context: "Context") -> "AbstractContextManager[Context]":
+        """Keep the connections that are opened within the block until it ends."""
+        from fleet.engine.context import keeping  # noqa: PLC0415 - lazy
+
+        return keeping(context)
 
     def drift(
         self,

@@ -1,9 +1,12 @@
 """Audits that are repeated over connections kept open, against a real server."""
 
+from pathlib import Path
+
 import pytest
 from support.client import Client
 from support.sshd import Sshd
 
+from fleet.cli.main import main
 from fleet.engine.audit import audit
 from fleet.engine.context import Context, keeping
 from fleet.engine.options import AuditOptions
@@ -58,3 +61,19 @@ def test_what_was_kept_is_closed_at_the_end(hosts: Sshd) -> None:
     seen(context)
     assert not len(context.connections)
     assert hosts.connections == 6
+
+
+def test_the_command_audits_again_over_the_same_connections(
+    hosts: Sshd, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"    {t.name}: {{ssh: {t.name}, shell: sh -c}}" for t in TARGETS]
+    inventory = tmp_path / "fleet.yml"
+    inventory.write_text(
+        "groups:\n  three:\n   systems: [env]\n   hosts:\n" + "\n".join(lines) + "\n"
+    )
+    words = ["audit", "-i", str(inventory), "--times", "3", "--every", "0.1"]
+    with pytest.raises(SystemExit):
+        main(words)
+    told = capsys.readouterr()
+    assert told.out.count("as before: 3 targets") == 2, told
+    assert (hosts.connections, hosts.sessions) == (3, 9)

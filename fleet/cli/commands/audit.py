@@ -1,16 +1,43 @@
 """``fleet audit``."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from fleet.cli.chosen import chosen
+from fleet.cli.duration import DurationType
 from fleet.cli.engine import Engine
 from fleet.cli.options import INVENTORY, RUN_REPORT, TARGETS, WORK, Options, takes
+from fleet.errors import UsageError
+
+if TYPE_CHECKING:
+    from fleet.verifier.run import Run
 
 
 @click.command()
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="Audit again and again, over connections that stay open; Ctrl-C ends it. What comes out as"
+    " before is told in one line.",
+)
+@click.option(
+    "--every",
+    type=DurationType(),
+    metavar="TIME",
+    help="How often with --keep: 30s, 5m, 1h. Means --keep.  [default: 60s]",
+)
+@click.option(
+    "--times",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many audits with --keep, instead of until Ctrl-C. Means --keep.",
+)
 @takes(*INVENTORY, *TARGETS, "require", "strict", "from_dir", "deep", "scan", *WORK, *RUN_REPORT)
 @click.pass_obj
-def audit(engine: Engine, options: Options) -> int:
+def audit(
+    engine: Engine, keep: bool, every: float | None, times: int | None, options: Options
+) -> int:
     """Look at every target and judge it; changes nothing.
 
     One connection and one look a target. Exits 2 when a required gate fails, 3 when something
@@ -19,7 +46,21 @@ def audit(engine: Engine, options: Options) -> int:
     from fleet.cli.output import report  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
 
+    repeated = keep or every is not None or times is not None
+    if repeated and options.from_dir is not None:
+        raise UsageError(
+            "--keep keeps connections open, and --from connects to none",
+            hint="leave --keep, --every and --times out, or --from",
+        )
     context, targets = chosen(engine, options)
-    with watching(len(targets), options) as observer:
-        run = engine.audit(targets, context, options.audit(), observer, "audit")
-    return report(run, options)
+
+    def once() -> "Run":
+        with watching(len(targets), options) as observer:
+            return engine.audit(targets, context, options.audit(), observer, "audit")
+
+    if not repeated:
+        return report(once(), options)
+    from fleet.cli.repeating import MINUTE, Again, repeat  # noqa: PLC0415 - lazy
+
+    with engine.keeping(context):
+        return repeat(once, Again(every or MINUTE, times), options)
