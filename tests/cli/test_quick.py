@@ -3,8 +3,13 @@
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from fleet.data import shipped
+from fleet.demo.bake import bake
+from fleet.demo.history import BRIDGE
 
 LONGEST = 0.4  # seconds; usually 0.1
 HEAVY = (
@@ -37,6 +42,25 @@ except SystemExit as end:
 print(*sorted({name.partition(".")[0] for name in sys.modules}), sep="\\n", file=sys.stderr)
 """
 
+MODULES = SCRIPT.replace('{name.partition(".")[0] for name in sys.modules}', "sys.modules")
+#: What a check of an image has no use for: what changes a target, what it is asked live, and what
+#: only containers, hosts and an inventory have.
+NEEDLESS = (
+    "fleet.installers",
+    "fleet.probes",
+    "fleet.connectors.ssh",
+    "fleet.connectors.container",
+    "fleet.connectors.oci.remote",
+    "fleet.verifier.compose.",
+    "fleet.verifier.composed",
+    "fleet.inventory.draft",
+    "fleet.reports.document",
+    "fleet.demo",
+    "pathspec",
+    "jsonschema",
+    "asyncio",
+)
+
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
 def test_no_heavy_import(words: tuple[str, ...]) -> None:
@@ -61,6 +85,23 @@ def test_help_needs_neither_rich_nor_pydantic() -> None:
         timeout=60,
     )
     assert not set(result.stderr.split()) & {"rich", "pydantic", "yaml"}
+
+
+def test_a_check_of_an_image_imports_what_it_needs_and_no_more(tmp_path: Path) -> None:
+    bake(tmp_path / "image.tar", (shipped("toolkit") / BRIDGE).read_bytes(), date="2026-12-01")
+    words = ["check", "oci-archive:image.tar", "--system", "mempalace-bridge", "--require", "feed"]
+    result = subprocess.run(
+        [sys.executable, "-c", MODULES, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=tmp_path,
+    )
+    loaded = set(result.stderr.split())
+    assert "fleet.connectors.oci" in loaded
+    assert not {name.partition(".")[0] for name in loaded} & (set(HEAVY) - {"tree_sitter"})
+    assert not {name for name in loaded if name.startswith(NEEDLESS)}
 
 
 def test_it_starts_at_once() -> None:
