@@ -1,7 +1,6 @@
 """``fleet audit --keep``: again and again, and no more said than there is to say."""
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,19 +29,36 @@ class Changing(FakeEngine):
         return next(self.runs)
 
 
+@dataclass
+class Clock:
+    """A clock that moves when it is asked: before an audit and after it."""
+
+    step: float = 0.0
+    now: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def monotonic(self) -> float:
+        """Tell the time."""
+        self.now += self.step
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        self.slept.append(seconds)
+
+
 @pytest.fixture
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that were waited, without waiting."""
-    times: list[float] = []
-    monkeypatch.setattr(time, "sleep", times.append)
-    return times
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("fleet.cli.repeating.time", made)
+    return made
 
 
 def changing(*names: str) -> Changing:
     return Changing(runs=(craft(name) for name in names))
 
 
-def test_what_comes_out_as_before_is_one_line(slept: list[float]) -> None:
+def test_what_comes_out_as_before_is_one_line(clock: Clock) -> None:
     engine = changing("mixed", "mixed", "healthy", "healthy")
     result = invoke("audit", "--keep", "--times", "4", engine=engine)
     assert result.exit_code == 0, result.output
@@ -53,30 +69,31 @@ def test_what_comes_out_as_before_is_one_line(slept: list[float]) -> None:
         "as before: 6 targets, exit 2 (12.0 s)",
         "as before: 1 target, exit 0 (12.0 s)",
     ]
-    assert [round(s) for s in slept] == [60, 60, 60]
+    assert clock.slept == [60, 60, 60]
     assert not engine.contexts[0].connections._keep, "at the end they are closed"
 
 
 @pytest.mark.parametrize(
     ("words", "seconds"), [(("--every", "5m"), 300), (("--keep", "--every", "0.5"), 0.5)]
 )
-def test_the_time_between_is_chosen(
-    words: tuple[str, ...], seconds: float, slept: list[float]
-) -> None:
+def test_the_time_between_is_chosen(words: tuple[str, ...], seconds: float, clock: Clock) -> None:
     invoke("audit", *words, "--times", "2", engine=changing("healthy", "healthy"))
-    assert slept == [pytest.approx(seconds, abs=0.4)]
+    assert clock.slept == [seconds]
 
 
-def test_a_slow_audit_is_followed_at_once(
-    slept: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    moments = iter([0.0, 70.0, 70.0])
-    monkeypatch.setattr(time, "monotonic", lambda: next(moments))
+def test_what_an_audit_takes_is_part_of_the_time(clock: Clock) -> None:
+    clock.step = 10
     invoke("audit", "--times", "2", engine=changing("healthy", "healthy"))
-    assert slept == [0.0]
+    assert clock.slept == [50]
 
 
-def test_a_program_that_reads_along_gets_every_one(slept: list[float], here: Path) -> None:
+def test_a_slow_audit_is_followed_at_once(clock: Clock) -> None:
+    clock.step = 100
+    invoke("audit", "--times", "2", engine=changing("healthy", "healthy"))
+    assert clock.slept == [0]
+
+
+def test_a_program_that_reads_along_gets_every_one(clock: Clock, here: Path) -> None:
     words = ("audit", "--times", "3", "--format", "json")
     told = invoke(*words, engine=changing("healthy", "healthy", "mixed")).stdout
     documents, decoder = [], json.JSONDecoder()
@@ -88,28 +105,28 @@ def test_a_program_that_reads_along_gets_every_one(slept: list[float], here: Pat
     words = ("audit", "--times", "2", "--format", "junit:>>all.xml")
     invoke(*words, engine=changing("healthy", "healthy"))
     assert (here / "all.xml").read_text().count("<testsuites") == 2
-    assert len(slept) == 3
+    assert len(clock.slept) == 3
 
 
-def test_quiet_says_only_what_changed(slept: list[float]) -> None:
+def test_quiet_says_only_what_changed(clock: Clock) -> None:
     result = invoke("audit", "--times", "3", "-q", engine=changing("mixed", "mixed", "mixed"))
     assert "as before" not in result.stdout
-    assert len(slept) == 2
+    assert len(clock.slept) == 2
 
 
 def test_interrupted_between_two_audits_the_last_one_counts(
-    monkeypatch: pytest.MonkeyPatch,
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(time, "sleep", interrupt)
+    monkeypatch.setattr(clock, "sleep", interrupt)
     result = invoke("audit", "--keep", engine=changing("mixed"))
     assert result.exit_code == 2
     assert "interrupted" not in result.output
 
 
-@pytest.mark.usefixtures("slept")
+@pytest.mark.usefixtures("clock")
 def test_interrupted_in_the_middle_it_says_so() -> None:
     def runs() -> Iterator[Run]:
         yield craft("healthy")

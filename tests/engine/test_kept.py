@@ -69,7 +69,7 @@ def test_the_command_audits_again_over_the_same_connections(
     lines = [f"    {t.name}: {{ssh: {t.name}, shell: sh -c}}" for t in TARGETS]
     inventory = tmp_path / "fleet.yml"
     inventory.write_text(
-        "groups:\n  three:\n   systems: [env]\n   hosts:\n" + "\n".join(lines) + "\n"
+        "groups:\n  every:\n   systems: [env]\n   hosts:\n" + "\n".join(lines) + "\n"
     )
     words = ["audit", "-i", str(inventory), "--times", "3", "--every", "0.1"]
     with pytest.raises(SystemExit):
