@@ -20,7 +20,12 @@ from fleet.errors import FleetError
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # Parts of what is declared, whose errors and types it passes on: bounds are its to set.
-COMES_WITH = {"httpcore": "httpx", "requests": "docker", "pydantic-core": "pydantic"}
+COMES_WITH = {
+    "httpcore": "httpx",
+    "markupsafe": "jinja2",
+    "requests": "docker",
+    "pydantic-core": "pydantic",
+}
 
 
 def imported() -> set[str]:

@@ -245,8 +245,8 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         "formats",
         type=WantedType(),
         multiple=True,
-        help="Form of the report: terminal, json, junit, sarif, markdown, github, tap. May be"
-        " given again, with a file each (FORMAT:>>FILE appends).  [default: terminal]",
+        help="Form of the report: terminal, json, junit, sarif, markdown, html, github, tap."
+        " May be given again, with a file each (FORMAT:>>FILE appends).  [default: terminal]",
     ),
     "output": click.option(
         "-o",

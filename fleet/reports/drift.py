@@ -62,7 +62,7 @@ def beside(run: Run, view: View) -> Run:
 
 def _table(table: Table, view: View) -> Iterator[Text]:
     yield line((printable(table.name), "bold underline"))
-    yield from paragraph(_told(table), view.cells, indent=0)
+    yield from paragraph(summary(table), view.cells, indent=0)
     yield line()
     room = view.cells - 2 - sum(WIDTHS) - len(GAP) * len(WIDTHS)
     if room >= NARROWEST:
@@ -79,7 +79,8 @@ def _table(table: Table, view: View) -> Iterator[Text]:
     yield from _remedies(table, view)
 
 
-def _told(table: Table) -> str:
+def summary(table: Table) -> str:
+    """Say how many sides were seen, whether one differs, and what is the newest known."""
     seen = f"{table.seen} of {count(len(table.sides), 'side')} seen"
     if len(table.sides) == 1:
         seen += ", so there is nothing to compare"
@@ -101,7 +102,7 @@ def _row(side: Side, room: int, view: View) -> Iterator[Text]:
     shown = label if fits else str(side.what)
     told = "".join(
         GAP + shorten(cell, width).ljust(width)
-        for cell, width in zip(_cells(side), WIDTHS, strict=True)
+        for cell, width in zip(cells(side), WIDTHS, strict=True)
     )
     yield line(_mark(side, view), " ", shown + " " * (room - cell_len(shown)), told)
     if not fits:
@@ -112,16 +113,21 @@ def _item(side: Side, view: View) -> Iterator[Text]:
     """Tell a row where there is no room for columns."""
     yield line(_mark(side, view), " ", str(side.what))
     yield from paragraph(printable(side.name), view.cells, indent=4)
-    told = [f"{h} {c.strip()}" for h, c in zip(HEADS, _cells(side), strict=True) if c.strip()]
+    told = [f"{h} {c.strip()}" for h, c in zip(HEADS, cells(side), strict=True) if c.strip()]
     yield from paragraph(", ".join(told), view.cells, indent=4)
 
 
 def _notes(side: Side, view: View) -> Iterator[Text]:
+    for note in notes(side):
+        yield from paragraph(note, view.cells, indent=4)
+
+
+def notes(side: Side) -> Iterator[str]:
+    """Tell what a side is mounted from, and what else is known of it."""
     if side.origin == "mounted":
         volume = "" if side.source.startswith("/") else "the volume "
-        yield from paragraph(f"from {volume}{printable(side.source)}", view.cells, indent=4)
-    for note in side.notes:
-        yield from paragraph(printable(note), view.cells, indent=4)
+        yield f"from {volume}{printable(side.source)}"
+    yield from map(printable, side.notes)
 
 
 def _mark(side: Side, view: View) -> tuple[str, str]:
@@ -129,7 +135,8 @@ def _mark(side: Side, view: View) -> tuple[str, str]:
     return mark if view.unicode else ascii_mark, style
 
 
-def _cells(side: Side) -> tuple[str, ...]:
+def cells(side: Side) -> tuple[str, ...]:
+    """Return what stands below ``HEADS`` in a side's row."""
     return (
         printable(side.image.removeprefix("sha256:"))[:SHORT],
         _bridge(side),
@@ -159,19 +166,26 @@ def _behind(copy: Copy | None) -> str:
 
 
 def _remedies(table: Table, view: View) -> Iterator[Text]:
-    told: dict[str, list[str]] = {}
+    found = list(remedies(table))
+    if found:
+        yield line()
+        yield line("What to do")
+    for who, what in found:
+        yield from paragraph(f"{who}: {what}", view.cells, style="bold")
+
+
+def remedies(table: Table) -> Iterator[tuple[str, str]]:
+    """Tell what to do and about which side; one remedy of several sides is told once."""
+    whose: dict[str, list[str]] = {}
     clones = {s.target for s in table.sides if s.what is What.CLONE and s.remedy}
     for side in table.sides:
         # What is mounted into a container is updated where it lies.
         followed = side.what is What.CONTAINER and side.target in clones and not side.notes
         if side.remedy and not followed:
-            told.setdefault(side.remedy, []).append(f"{side.what} {side.name}")
-    if told:
-        yield line()
-        yield line("What to do")
-    for remedy, whose in told.items():
-        who = printable(whose[0]) + (f" and {len(whose) - 1} more" if len(whose) > 1 else "")
-        yield from paragraph(f"{who}: {printable(remedy)}", view.cells, style="bold")
+            whose.setdefault(side.remedy, []).append(f"{side.what} {side.name}")
+    for remedy, sides in whose.items():
+        more = f" and {len(sides) - 1} more" if len(sides) > 1 else ""
+        yield printable(sides[0]) + more, printable(remedy)
 
 
 def _legend(tables: Sequence[Table], view: View) -> Iterator[Text]:

@@ -6,6 +6,7 @@ FORMATS = {
     "junit": "fleet.reports.junit:render",
     "sarif": "fleet.reports.sarif:render",
     "markdown": "fleet.reports.markdown:render",
+    "html": "fleet.reports.html:render",
     "github": "fleet.reports.github:render",
     "tap": "fleet.reports.tap:render",
 }

@@ -4,10 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib import import_module
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from fleet.reports.formats import FORMATS
 from fleet.verifier.run import Run
+
+if TYPE_CHECKING:
+    from fleet.reports.past import Past
 
 NARROWEST = 40
 
@@ -28,12 +31,14 @@ class View:
         width: screen cells a line may take; less than 40 counts as 40.
         colour: whether the reader sees colours. Nothing is told by colour alone.
         unicode: whether marks may be other than ASCII.
+        past: what the history knows of the run's targets, for reports that show time.
     """
 
     width: int = 80
     colour: bool = False
     unicode: bool = True
     detail: Detail = Detail.NORMAL
+    past: "Past | None" = None
 
     @property
     def cells(self) -> int:

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 from support import any_run, commands
-from support.crafted import craft, finding, result, run
+from support.crafted import START, craft, finding, result, run
 from support.schemas import check_junit, check_sarif
 from tap.parser import Parser
 
 from fleet.reports.formats import FORMATS
 from fleet.reports.markdown import MOST
 from fleet.reports.marked import code, prose
+from fleet.reports.matrix import Mark
+from fleet.reports.past import Past, Then
 from fleet.reports.text import clip, printable
 from fleet.reports.view import View, renderer
 from fleet.verifier.model import Verdict
@@ -134,6 +136,51 @@ def test_markdown(one: Run) -> None:
     assert first.startswith(f"**{words[conclude(one).code]}**")
     for row in re.findall(r"^\|.*$", text, re.MULTILINE):
         assert len(re.findall(r"(?<!\\)\|", row)) == 5, row
+
+
+class Elements(HTMLParser):
+    """Collects the elements of a page with their attributes, and its data."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: set[tuple[str, str]] = set()
+        self.data, self._within = "", False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found |= {(tag, name) for name, _ in attrs} | {(tag, "")}
+        self._within = ("id", "data") in attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within = False
+
+    def handle_data(self, data: str) -> None:
+        self.data += data if self._within else ""
+
+
+def plain_page() -> set[tuple[str, str]]:
+    """Return every element and attribute that our own pages have."""
+    past = Past({"laptop": (Then("r", START, Mark.PASS),)})
+    told = [renderer("html")(craft(n), View(past=past)) for n in ("mixed", "silent", "nothing")]
+    return set().union(*(Elements(text).found for text in told))
+
+
+@SEVERAL
+@given(any_run.runs())
+def test_html(one: Run) -> None:
+    text = rendered("html", one)
+    seen = Elements(text)
+    assert seen.found <= PLAIN, seen.found - PLAIN
+    told = json.loads(seen.data)
+    assert len(told["targets"]) == len(one.results)
+    assert "<" not in seen.data
+    names = {printable(r.target.name) for r in one.results}
+    assert names == {told["texts"][target["n"]] for target in told["targets"]}
+    first = text.partition("<title>")[2].partition(":")[0]
+    assert first == {0: "PASSED", 2: "FAILED", 3: "NOT PROVED"}[conclude(one).code]
+
+
+PLAIN = plain_page()
 
 
 @SEVERAL
