@@ -1,6 +1,7 @@
 """From whatever went wrong to a few plain lines and an exit code."""
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -8,10 +9,11 @@ from contextlib import suppress
 
 import click
 
+from fleet.engine.ending import BASE, Ended
 from fleet.errors import FleetError, InventoryError
 
 FAILED = 1
-INTERRUPTED = 130
+INTERRUPTED = BASE + signal.SIGINT
 LONGEST = 2000
 
 
@@ -27,9 +29,8 @@ def guarded(work: Callable[[], object]) -> int:
         return _told(_of_click(error))
     except FleetError as error:
         return _told(told(error))
-    except (KeyboardInterrupt, click.Abort):
-        _told(["interrupted"])
-        return INTERRUPTED
+    except (KeyboardInterrupt, click.Abort) as error:
+        return _interrupted(error)
     except BrokenPipeError:
         _close_quietly()
         return FAILED
@@ -52,6 +53,15 @@ def told(error: FleetError) -> Iterator[str]:
     if error.where:
         yield f"  in {error.where}" if isinstance(error, InventoryError) else f"  {error.where}"
     yield from (f"  {line}" for line in error.hint.splitlines())
+
+
+def _interrupted(error: BaseException) -> int:
+    ended = error if isinstance(error, Ended) else error.__cause__
+    if not isinstance(ended, Ended) or ended.number == signal.SIGINT:
+        _told(["interrupted"])
+        return INTERRUPTED
+    _told([f"ended by {ended}"])
+    return BASE + ended.number
 
 
 def _of_click(error: click.ClickException) -> Iterator[str]:

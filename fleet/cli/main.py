@@ -10,6 +10,7 @@ from fleet import __version__
 from fleet.cli.engine import Engine
 from fleet.cli.errors import guarded
 from fleet.cli.lazy import GuardedGroup
+from fleet.engine.ending import orderly_end
 
 ROOM = "fleet.cli.commands"
 COMMANDS = {
@@ -70,4 +71,5 @@ def main(args: Sequence[str] | None = None) -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-    cli.main(args, prog_name="fleet")
+    with orderly_end():
+        cli.main(args, prog_name="fleet")

@@ -32,7 +32,12 @@ def _commands() -> Iterator[str]:
     yield from _group(cli, root)
     yield from ("## Exit codes", "", "```text")
     yield from EXIT_CODES.removeprefix("\b\n").splitlines()
-    yield from ("```", "", "`130` means that it was interrupted (Ctrl-C).", "")
+    yield from (
+        "```",
+        "",
+        "`130` means that Ctrl-C interrupted it, `143` and `129` that SIGTERM or SIGHUP did.",
+        "",
+    )
     yield from _environment()
 
 

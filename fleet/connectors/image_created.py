@@ -75,15 +75,24 @@ def created(engine: EngineHttp, image: str, volumes: Collection[str]) -> Iterato
         yield name
     except BaseException:
         with suppress(TargetError):
-            _remove(engine, name)
+            _surely_removed(engine, name)
         raise
-    _remove(engine, name)
+    _surely_removed(engine, name)
 
 
 def _create(engine: EngineHttp, name: str, wanted: Mapping[str, object]) -> None:
     status, answer = engine.json("POST", "/containers/create", {"name": name}, wanted)
     if status != CREATED:
         raise Declined(f"the engine creates no container: {said(answer)}")
+
+
+def _surely_removed(engine: EngineHttp, name: str) -> None:
+    """Remove it, also when this process is told to end in the middle."""
+    try:
+        _remove(engine, name)
+    except KeyboardInterrupt:
+        _remove(engine, name)
+        raise
 
 
 def _remove(engine: EngineHttp, name: str) -> None:

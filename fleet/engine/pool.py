@@ -1,11 +1,12 @@
 """The same work on many targets at once; one bad target never stops another."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_WAKES = 0.25  # seconds
 
 
 def in_parallel(
@@ -24,7 +25,9 @@ def in_parallel(
     futures: list[Future[Result]] = [pool.submit(work, item) for item in items]
     try:
         for future in futures:
-            wait([future], return_when=FIRST_COMPLETED)
+            # A signal that comes to another thread is heard by this one when it wakes.
+            while not future.done():
+                wait([future], timeout=_WAKES)
             yield future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

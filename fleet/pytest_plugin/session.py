@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Protocol
 import pytest
 
 from fleet.engine.audit import expected_of
+from fleet.engine.ending import orderly_end
 from fleet.errors import FleetError
 from fleet.facts.model import Facts
 from fleet.inventory.inventory import Inventory
@@ -71,6 +73,8 @@ class FleetSession:
         self._bearers: dict[str, str] = {}
         self._tests = 0
         self._folder: Path | None = None
+        self._ending = ExitStack()
+        self._ending.enter_context(orderly_end())
 
     # --- what there is
 
@@ -299,6 +303,7 @@ class FleetSession:
 
     def pytest_unconfigure(self) -> None:
         """Take the folder away."""
+        self._ending.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -6,9 +6,10 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -324,8 +325,7 @@ def watching_creation(engine: docker.DockerClient, made: list[set[str]]) -> Iter
 
 
 def left(engine: docker.DockerClient, tag: str) -> list[str]:
-    found = engine.containers.list(all=True, filters={"ancestor": tag})
-    return [str(container.name) for container in found]
+    return [str(c["Id"]) for c in engine.api.containers(all=True, filters={"ancestor": tag})]
 
 
 @pytest.mark.parametrize("fault", [ProbeError("broken"), KeyboardInterrupt(), RuntimeError("bug")])
@@ -345,29 +345,88 @@ def test_the_container_is_removed_whatever_happens(
         assert left(engine, tag) == []
 
 
-def test_ctrl_c_leaves_no_container(engine: docker.DockerClient, tmp_path: Path) -> None:
-    """The real command, interrupted while its container is there."""
-    program = (
-        "import signal, sys, time\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have ignored it
-        "from fleet.connectors import image_created\n"
-        "def wait(*_):\n    print('there', flush=True)\n    time.sleep(60)\n"
-        "image_created.CreatedTree.lstat = wait\n"
-        "from fleet.cli.main import main\n"
-        "main(sys.argv[1:])\n"
-    )
-    with loaded(engine, tmp_path / "i.tar", [BASE]) as tag:
-        words = ["check", f"docker-daemon:{tag}", "--system", "env", "-e", "image_way=api"]
-        with subprocess.Popen(
-            [sys.executable, "-c", program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as running:
-            assert running.stdout
-            assert running.stdout.readline() == b"there\n"
-            assert len(left(engine, tag)) == 1
-            running.send_signal(signal.SIGINT)
-            _, errors = running.communicate(timeout=60)
+STUCK = """\
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have ignored it
+from fleet.connectors import image_created
+def ask_for_ever(tree, path):
+    os.write(1, b'there\\n')
+    while True:
+        tree._engine.json('GET', '/version')
+image_created.CreatedTree.lstat = ask_for_ever
+"""
+COMMAND = "from fleet.cli.main import main\nmain(sys.argv[1:])\n"
+PYTEST = "import pytest\nsys.exit(pytest.main(['-s', '-p', 'no:cacheprovider', *sys.argv[1:]]))\n"
+
+
+@pytest.mark.parametrize("signals, code", [("INT", 130), ("TERM", 143), ("HUP", 129)])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_process_that_is_told_to_end_leaves_nothing(
+    engine: docker.DockerClient, tmp_path: Path, signals: str, code: int, count: int
+) -> None:
+    """The real command, while its containers are there; two images are looked at in threads.
+
+    A second signal soon after the first, as pipelines send it, does not keep it from tidying up.
+    """
+    layers = [[*BASE, M("own", uuid.uuid4().bytes)]]  # containers of no other image are counted
+    with loaded(engine, tmp_path / "i.tar", layers) as tag, ended_at_end() as started:
+        identity = str(engine.images.get(tag).id)
+        addresses = [f"docker-daemon:{name}" for name in (tag, identity)[:count]]
+        words = ["check", *addresses, "--system", "env", "-e", "image_way=api"]
+        running = started([sys.executable, "-c", STUCK + COMMAND, *words], tmp_path)
+        wait_for(running, count)
+        assert len(left(engine, tag)) == count
+        running.send_signal(signal.Signals[f"SIG{signals}"])
+        running.send_signal(signal.SIGTERM)
+        _, errors = running.communicate(timeout=60)
         assert b"Traceback" not in errors
+        assert running.returncode == code
         assert left(engine, tag) == []
+        assert os.listdir(tmp_path / "scratch") == []  # noqa: PTH208 - names alone
+
+
+def test_a_run_of_pytest_that_is_told_to_end_leaves_nothing(
+    engine: docker.DockerClient, tmp_path: Path
+) -> None:
+    layers = [[*BASE, M("own", uuid.uuid4().bytes)]]
+    with loaded(engine, tmp_path / "i.tar", layers) as tag, ended_at_end() as started:
+        words = [f"--fleet-target=docker-daemon:{tag}", "--fleet-system=env", str(tmp_path)]
+        words += ["--fleet-set=image_way=api", f"--rootdir={tmp_path}"]
+        running = started([sys.executable, "-c", STUCK + PYTEST, *words], tmp_path)
+        wait_for(running, 1)
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+        assert running.returncode == pytest.ExitCode.INTERRUPTED
+        assert left(engine, tag) == []
+
+
+def wait_for(running: "subprocess.Popen[bytes]", count: int) -> None:
+    """Wait until so many looks have their container."""
+    assert running.stdout
+    told = iter(running.stdout.readline, b"")
+    assert len(list(islice((line for line in told if line.endswith(b"there\n")), count))) == count
+
+
+@contextmanager
+def ended_at_end() -> Iterator[Callable[[list[str], Path], "subprocess.Popen[bytes]"]]:
+    """Start processes whose scratch files have a folder of their own; none outlives the block."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(words: list[str], folder: Path) -> "subprocess.Popen[bytes]":
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        environ = {**os.environ, "TMPDIR": str(scratch)}
+        running.append(
+            subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
+        )
+        return running[-1]
+
+    try:
+        yield start
+    finally:
+        for each in running:
+            each.kill()
+            each.communicate()
 
 
 def test_an_engine_that_creates_no_container_saves_the_image(
