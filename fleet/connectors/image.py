@@ -13,6 +13,7 @@ from fleet.connectors.base import Outcome
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.engine import endpoint
 from fleet.connectors.image_engine import EngineImage
+from fleet.connectors.image_overlay_walk import tell_tree
 from fleet.connectors.image_rootfs import RootTree
 from fleet.connectors.image_way import Opened, image_fact
 from fleet.connectors.oci.choose import Image, Wish, from_docker_archive, from_layout
@@ -76,7 +77,8 @@ class ImageConnector:
             Unsupported: a layer is compressed in a way that cannot be read here.
         """
         self.connects += 1
-        budget = Budget(self._max_bytes, Deadline(self._timeout), str(self._target.address))
+        deadline = Deadline(self._timeout, only_looks=True)
+        budget = Budget(self._max_bytes, deadline, str(self._target.address))
         try:
             if self._target.address.scheme is Scheme.DOCKER_DAEMON:
                 return self._from_engine(request, budget)
@@ -125,7 +127,10 @@ class ImageConnector:
         path = Path(address.name).expanduser()
         if address.scheme is Scheme.ROOTFS:
             with closing(RootTree(path, budget.where)) as tree:
-                yield Opened(tree)
+                scan = _scan(request, budget)
+                if scan:
+                    tell_tree(tree, scan)
+                yield Opened(tree, scan=scan)
             return
         wish = Wish(address.tag or "", self._text("platform"), _this_platform())
         match address.scheme:
@@ -191,6 +196,7 @@ class ImageConnector:
                 for question in request.launches
             },
             image=self._asked(opened.told()),
+            scan=opened.scan.fact() if opened.scan else None,
             contents=reader.contents,
             unseen=_unseen(request, opened),
         )

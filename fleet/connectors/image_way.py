@@ -37,6 +37,7 @@ class Opened:
         flaws: parts of it that mean nothing, one line each.
         prepare: hears all questions and what ``~`` stands for, before the first is asked.
         later: tells what ``image`` would, where only the questions decide how much is read.
+        scan: has looked through the files of what is no image.
     """
 
     tree: Tree
@@ -45,6 +46,7 @@ class Opened:
     flaws: list[str] = field(default_factory=list)
     prepare: Callable[[Sequence[PathQuestion], str], None] = _as_it_is
     later: Callable[[], ImageFact] | None = None
+    scan: LayerScan | None = None
 
     def told(self) -> ImageFact | None:
         """Return what is known of the image, now that all questions were asked."""

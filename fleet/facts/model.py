@@ -301,14 +301,16 @@ class ScanFact(Fact):
     """What was looked at in an image's layers in search of secrets, and what was found.
 
     Attributes:
-        layers: how many the image has.
+        layers: how many the image has; a root folder has none.
         unseen: by their number, layers that could not be looked into, with the reason.
         files: how many regular files were met.
         read: how many of them were read; ``bytes``: how much that was.
         skipped: files that were to be read and were not, counted by the reason.
         cut: why the search ended before all was read; empty where it did not.
         secrets: how many secrets of the inventory were looked for.
-        found: in the order of layers, at most :data:`MOST_FOUND`; ``more`` counts the rest.
+        closed: how many folders could not be read.
+        found: in the order they were met, at most :data:`MOST_FOUND`; ``more`` counts the others,
+            less further names of files that were only counted.
     """
 
     depth: Literal["likely", "all"]
@@ -319,6 +321,7 @@ class ScanFact(Fact):
     bytes: int = 0
     skipped: dict[str, int] = Field(default_factory=dict)
     cut: str = ""
+    closed: int = 0
     secrets: int = 0
     found: tuple[SecretFact, ...] = ()
     more: int = 0
@@ -447,6 +450,7 @@ class Facts(Fact):
         checks: by question.
         endpoints: what probes heard, in the order asked.
         deep: what a deep check saw; None when none was asked for.
+        scan: secrets in the files of a root folder; an image's are in ``image``.
         contents: bytes by sha256, each once.
         unseen: parts of the request that could not be answered, with the reason. Keys:
             ``launches``, ``processes``, ``listeners``, ``interfaces``, ``containers``, ``crontab``,
@@ -472,6 +476,7 @@ class Facts(Fact):
     image: ImageFact | None = None
     endpoints: tuple[EndpointFact, ...] = ()
     deep: DeepFact | None = None
+    scan: ScanFact | None = None
     contents: dict[Sha256, bytes] = Field(default_factory=dict)
     unseen: dict[str, str] = Field(default_factory=dict)
 

@@ -18,6 +18,8 @@ LIKELY_BYTES = 16 * MEBI
 LIKELY_FILES = 4_000
 LIKELY_SECONDS = 20.0
 _BINARY_HEAD = 1024
+#: Characters of the paths and of the folders above them that what was found is kept under.
+_KEPT_CHARACTERS = 4 * MEBI
 _NAMED_OTHERWISE = "a hard link to a file that was not read for its own name"
 
 
@@ -44,7 +46,8 @@ class LayerScan:
     """A :class:`fleet.connectors.scan.watch.Watch` that looks for secrets.
 
     What it costs is bounded: with :attr:`Depth.LIKELY` by files, bytes and time, with
-    :attr:`Depth.ALL` by the size of each file and the time that the whole look may take.
+    :attr:`Depth.ALL` by the size of each file and the time that the whole look may take. Of what
+    it finds it keeps at most :data:`MOST_FOUND` secrets, and counts the others.
     """
 
     def __init__(self, question: ScanQuestion, nonce: str, deadline: Deadline) -> None:
@@ -65,7 +68,9 @@ class LayerScan:
         self._unseen: dict[int, str] = {}
         self._count = _Count()
         self._cut = ""
+        self._closed = 0
         self._found: list[_Found] = []
+        self._kept = self._more = self._characters = 0
         self._under: dict[str, list[_Found]] = {}
         self._hidden: set[tuple[str, bool]] = (
             set()
@@ -81,6 +86,14 @@ class LayerScan:
         """Count a layer that cannot be looked into."""
         self.layer(digest)
         self._unseen[self._number] = why
+
+    def closed(self) -> None:
+        """Count a folder that may not be read."""
+        self._closed += 1
+
+    def stop(self, why: str) -> None:
+        """Note that a source ends before all was told."""
+        self._cut = self._cut or why
 
     def entry(self, path: str, kind: Kind, size: Size, read: Read) -> None:
         """Look into a file, where it is one to look into."""
@@ -114,7 +127,6 @@ class LayerScan:
 
     def fact(self) -> ScanFact:
         """Return what was looked at and what was found."""
-        found = [fact for each in self._found for fact in _told(each)]
         return ScanFact(
             depth=self._depth.value,
             layers=self._number,
@@ -124,9 +136,10 @@ class LayerScan:
             bytes=self._count.bytes,
             skipped=dict(sorted(self._count.skipped.items())),
             cut=self._cut,
+            closed=self._closed,
             secrets=self.rules.known,
-            found=tuple(found[:MOST_FOUND]),
-            more=len(found[MOST_FOUND:]),
+            found=tuple(fact for each in self._found for fact in _told(each)),
+            more=self._more,
         )
 
     def _first(self, path: str, *, opaque: bool) -> bool:
@@ -181,6 +194,18 @@ class LayerScan:
         return ""
 
     def _keep(self, found: _Found, path: str) -> None:
+        """Remember what was found; past the bound, only how much it was."""
+        hits = found.hits[: MOST_FOUND - self._kept]
+        # A path may have thousands of folders above it, and each is remembered.
+        cost = len(path) * (path.count("/") + 1)
+        if self._found and self._characters + cost > _KEPT_CHARACTERS:
+            hits = []
+        self._more += len(found.hits) - len(hits)
+        if not hits:
+            return
+        self._kept += len(hits)
+        self._characters += cost
+        found.hits = hits
         self._found.append(found)
         while True:
             self._under.setdefault(path, []).append(found)
@@ -199,7 +224,7 @@ def _told(found: _Found) -> list[SecretFact]:
             place=found.path,
             key=hit.key,
             rule=hit.rule,
-            layer=found.layer,
+            layer=found.layer or None,
             digest=found.digest,
             gone=found.gone,
         )

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from fleet.facts.model import ScanFact, SecretFact
+from fleet.facts.model import MOST_FOUND, ScanFact, SecretFact
 from fleet.facts.text import printable
 from fleet.verifier.look import NOT_ASKED, Look
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed
 
-NO_IMAGE = "a root folder has no configuration and no layers"
+NO_IMAGE = "a root folder has no configuration"
 _MOST = 20
 _ONE_FILE = 3
 _PLACES = "ENV, labels, history, entrypoint, cmd and healthcheck"
@@ -26,6 +26,7 @@ def env(look: Look) -> Judgement:
     if image.baked:
         count = len(image.baked)
         what = "a secret" if count == 1 else f"{count} secrets"
+        what = f"at least {what}" if count >= MOST_FOUND else what
         return failed(f"the configuration holds {what}", *_cut(map(_in_config, image.baked)))
     return passed(f"no secret in {_PLACES}")
 
@@ -38,19 +39,18 @@ def _in_config(found: SecretFact) -> str:
 def layers(look: Look) -> Judgement:
     """No secret stands in a file of any layer."""
     image = look.facts.image
-    if image is None:
-        return not_applicable(NO_IMAGE)
-    scan = image.scan
+    scan = image.scan if image else look.facts.scan
     if scan is None:
         return not_checked(NOT_ASKED)
     seen = _seen(scan)
     if scan.found:
-        files = len({(found.layer, found.place) for found in scan.found})
-        what = "a file holds" if files == 1 else f"{files} files hold"
-        more = [f"and {scan.more} more"] if scan.more else []
-        return failed(f"{what} a secret; {seen}", *_cut(_files(scan)), *more)
-    if scan.layers == 0:
+        return failed(f"{_holding(scan)} a secret; {seen}", *_cut(_files(scan)), *_counted(scan))
+    if image and scan.layers == 0:
         return not_checked("its layers could not be seen")
+    if scan.closed:
+        return not_checked(
+            f"{_count(scan.closed, 'folder')} could not be read", seen, *_scope(scan)
+        )
     if scan.unseen:
         return not_checked(_unseen(scan), seen, *_scope(scan))
     if scan.cut:
@@ -58,7 +58,21 @@ def layers(look: Look) -> Judgement:
     return passed(f"no secret found; {seen}", *_scope(scan))
 
 
+def _holding(scan: ScanFact) -> str:
+    files = len({(found.layer, found.place) for found in scan.found})
+    if scan.more:
+        return f"at least {_count(files, 'file')} hold{'s' if files == 1 else ''}"
+    return "a file holds" if files == 1 else f"{files} files hold"
+
+
+def _counted(scan: ScanFact) -> list[str]:
+    """Say how much was found that no line tells."""
+    return [f"found besides, and only counted: {scan.more}"] if scan.more else []
+
+
 def _seen(scan: ScanFact) -> str:
+    if scan.layers == 0:
+        return f"read {scan.read} of {_count(scan.files, 'file')}"
     layers = scan.layers - len(scan.unseen)
     of = f"{layers} of {scan.layers} layers" if scan.unseen else _count(layers, "layer")
     return f"read {scan.read} of {_count(scan.files, 'file')} in {of}"
@@ -90,8 +104,8 @@ def _files(scan: ScanFact) -> list[str]:
         gone = f", gone since layer {found[0].gone}" if found[0].gone else ""
         digest = found[0].digest.removeprefix("sha256:")[:12]
         told = f" {digest}" if digest else ""
-        of = f"layer {number} of {scan.layers}{told}{gone}"
-        lines.append(printable(f"{place}: {_what(found)} ({of})"))
+        of = f" (layer {number} of {scan.layers}{told}{gone})" if scan.layers else ""
+        lines.append(printable(f"{place}: {_what(found)}{of}"))
     return lines
 
 
