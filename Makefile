@@ -1,5 +1,5 @@
 # Two commands do all the set-up: `make demo` and `make test`.
-.PHONY: help setup demo test lint docs bench bench-images clean
+.PHONY: help setup demo test lint docs site bench bench-images clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile
@@ -19,6 +19,9 @@ lint: setup ## lint and types only
 docs: setup ## write the generated reference pages afresh
 	@.venv/bin/python scripts/docs.py
 
+site: setup ## build the documentation site into site/, strictly
+	@.venv/bin/python scripts/build_site.py
+
 bench: setup ## audit many ssh hosts beside other tools; N="20 100 300" PEERS="pyinfra ..."
 	@PYTHONPATH=tests .venv/bin/python -m benchmarks.hosts --hosts "$(N)" --peers "$(PEERS)"
 
@@ -27,4 +30,4 @@ bench-images: setup ## judge a 1.3 GB image beside another tool; takes minutes
 	@PYTHONPATH=tests .venv/bin/python -m benchmarks.images
 
 clean: ## take away what setup and test made
-	rm -rf .venv .cache dist build
+	rm -rf .venv .cache dist build site
