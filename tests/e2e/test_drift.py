@@ -137,6 +137,54 @@ def test_a_clone_is_mounted_over_the_baked_copy_and_is_one_behind(sides: Sides) 
     assert (code, set(standings(told).values())) == (0, {"same"})
 
 
+def test_image_containers_compose_file_and_clone_stand_in_one_table(sides: Sides) -> None:
+    """Asked for the image alone; each side drifts by itself, and its row alone says so."""
+    sides.build("mailbox")
+    clone = sides.clone("mailbox")
+    mounts = f"    volumes: [{clone}:{TOOLKIT}]\n"
+    composed(sides, **{"    ports:": f"{mounts}    ports:"})
+    sides.start("plain")
+    address = f"docker-daemon:{sides.image}"
+    code, told = sides.drift(address)
+    plain, pi = f"container {sides.name}-plain", "container"
+    if rows(told)["container"]["name"].endswith("-plain"):
+        plain, pi = "container", f"container {sides.name}-pi"
+    names = {"image", plain, pi, "compose", "clone"}
+    assert (code, standings(told)) == (0, dict.fromkeys(names, "same"))
+    (table,) = told["drift"]
+    assert (table["seen"], table["total"], table["drifted"]) == (5, 5, False)
+    seen = rows(told)
+    assert (seen[pi]["origin"], seen[plain]["origin"]) == ("mounted", "baked")
+
+    sides.clone("stamp")
+    assert standings(sides.drift(address)[1]) == dict.fromkeys(names, "same") | {
+        pi: "differs",
+        "clone": "differs",
+    }
+    sides.clone("mailbox")
+    place = sides.folder / "compose.yml"
+    before = place.read_text()
+    place.write_text(before.replace(": box", ": desk"))
+    code, told = sides.drift(address)
+    assert (code, standings(told)) == (
+        2,
+        dict.fromkeys(names, "same") | {"compose": "differs"},
+    )
+    place.write_text(before)
+    sides.build("feed")
+    code, told = sides.drift(address)
+    found = standings(told)
+    assert code == 2
+    assert {found[side] for side in ("image", pi, plain)} == {"differs"}
+    assert "made of an older image" in rows(told)[plain]["notes"][0]
+    _, text = sides.told(address)
+    head, *below = [line for line in text.partition("What to do")[0].splitlines() if line.strip()]
+    assert head == sides.name
+    for what in ("image", "container", "compose", "clone"):
+        assert any(line[2:].startswith(f"{what} ") for line in below), text
+    assert max(map(len, text.splitlines())) <= 80
+
+
 def test_a_file_that_is_mounted_alone_and_was_replaced(sides: Sides) -> None:
     sides.build("mailbox")
     place = sides.clone("stamp") / "extensions/pi/mempalace.ts"
