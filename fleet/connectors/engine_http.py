@@ -20,6 +20,7 @@ from fleet.errors import ProbeError, TargetError, Unreachable, Unsupported
 
 OK, CREATED, NO_CONTENT, ABSENT = 200, 201, 204, 404
 _ANSWER_LIMIT = 32 * 1024 * 1024
+_REFUSAL_LIMIT = 64 * 1024
 _PLAIN_PORT, _TLS_PORT = 2375, 2376
 
 
@@ -177,6 +178,15 @@ def said(document: object) -> str:
     """Return what an engine's error document says, in one line."""
     message = document.get("message") if isinstance(document, dict) else None
     return one_line(message) if isinstance(message, str) else "it does not say why"
+
+
+def refusal(answer: Answer) -> str:
+    """Return what an engine says instead of what it was asked for, in one line."""
+    head = answer.read(_REFUSAL_LIMIT)
+    try:
+        return said(json.loads(head))
+    except (ValueError, RecursionError):
+        return f"it answers {answer.status}"
 
 
 def segment(name: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from fleet.connectors.engine_http import OK, Answer, EngineHttp, segment
+from fleet.connectors.engine_http import OK, Answer, EngineHttp, refusal, segment
 from fleet.connectors.oci.store import ArchiveStore, fill, spooled
 from fleet.connectors.oci.streams import CHUNK, Budget, scratch_file
 from fleet.errors import ProbeError
@@ -25,8 +25,9 @@ def saved_by_engine(engine: EngineHttp, image: str, budget: Budget) -> Iterator[
     with closing(scratch_file()) as spool:
         with engine.open("GET", f"/images/{segment(image)}/get") as answer:
             if answer.status != OK:
-                what = f"the engine answers {answer.status} when asked to save the image"
-                raise ProbeError(what, where=budget.where)
+                raise ProbeError(
+                    f"the engine does not save the image: {refusal(answer)}", where=budget.where
+                )
             fill(spool, _counted(answer, budget), budget.where)
         yield spooled(spool, budget.where)
 

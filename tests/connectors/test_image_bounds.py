@@ -1,19 +1,12 @@
 """Hostile images from every kind of source: a clear answer, in bounded memory, nothing written."""
 
 import gzip
-import hashlib
-import io
-import json
-import os
-import subprocess
-import sys
-import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from support.bounded import Told, header, looked_at, many_files
 from support.fake_registry import FakeRegistry
 from support.images import as_archive, as_docker_archive, as_layout
 
@@ -22,41 +15,7 @@ from fleet.inventory.model import Target
 
 M = Member
 MEBI = 1024 * 1024
-MOST_MEMORY = 150  # MiB
 MOST_BYTES = 64 * MEBI
-PROGRAM = """
-import json, sys
-from fleet.connectors.image import ImageConnector
-from fleet.errors import TargetError
-from fleet.facts.request import PathQuestion, Read, Request
-from fleet.inventory.address import parse_address
-from fleet.inventory.model import Target
-
-def told(address, paths):
-    target = Target("t", parse_address(address))
-    questions = tuple(PathQuestion(path, Read.WHOLE) for path in paths)
-    try:
-        connector = ImageConnector(target, timeout=100, max_bytes=most)
-        facts = connector.collect(Request("n", paths=questions))
-    except TargetError as error:
-        return [{}, 0, type(error).__name__, error.what]
-    return [{p: fact.state for p, fact in facts.paths.items()}, len(facts.contents), "", ""]
-
-most, images = json.load(sys.stdin)
-answers = [told(address, paths) for address, paths in images]
-# The high water mark of this process alone: what getrusage tells begins with the parent's.
-peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(json.dumps([answers, int(peak.split()[1]) // 1024]))
-"""
-
-
-class Told(NamedTuple):
-    """What a look at an image came to."""
-
-    states: dict[str, str]
-    contents: int
-    error: str
-    what: str
 
 
 @contextmanager
@@ -81,18 +40,7 @@ def look(
     most: int = MOST_BYTES,
     diff_id: str = "",
 ) -> list[Told]:
-    """Look at images of one layer in a process of its own; check memory and what is left."""
-    if not Path("/proc/self/status").exists():
-        pytest.skip("reads /proc")
-    places = [tmp_path / name for name in ("home", "scratch", "here")]
-    for place in places:
-        place.mkdir()
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(places[0]),
-        "TMPDIR": str(places[1]),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    """Look at images of one layer, as :func:`support.bounded.looked_at` does."""
     rootfs = {"rootfs": {"type": "layers", "diff_ids": [diff_id]}} if diff_id else {}
     with ExitStack() as stack:
         made = [
@@ -101,36 +49,8 @@ def look(
             )
             for number, c in enumerate(contents)
         ]
-        addresses = [str(stack.enter_context(each).address) for each in made]
-        ended = subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            input=json.dumps([most, [(address, paths) for address in addresses]]),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            cwd=places[2],
-            env=environment,
-        )
-    assert ended.returncode == 0, ended.stderr
-    told, peak = json.loads(ended.stdout)
-    assert peak < MOST_MEMORY
-    assert [path for place in places for path in place.rglob("*")] == []
-    return [Told(*each) for each in told]
-
-
-def header(
-    name: str,
-    *,
-    size: int = 0,
-    pax: dict[str, str] | None = None,
-    kind: bytes = tarfile.REGTYPE,
-    target: str = "",
-) -> bytes:
-    info = tarfile.TarInfo(name)
-    info.size, info.pax_headers = size, pax or {}
-    info.type, info.linkname = kind, target
-    return info.tobuf(tarfile.PAX_FORMAT)
+        targets = [stack.enter_context(each) for each in made]
+        return looked_at(tmp_path, targets, paths, most=most)
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -175,26 +95,6 @@ def test_a_sparse_file_of_ten_gigabytes_costs_nothing(source: str, tmp_path: Pat
     pax |= {"GNU.sparse.size": size, "GNU.sparse.map": "0,0", "GNU.sparse.numblocks": "1"}
     (told,) = look(tmp_path, source, header("s", pax=pax) + bytes(1024), paths=["/s"])
     assert (told.states, told.contents) == ({"/s": "present"}, 0)
-
-
-def many_files(count: int) -> tuple[bytes, str]:
-    """Return a compressed layer of many empty files and a link to the last, and its diff id."""
-    block = bytearray(header("files/0000/000"))
-    fixed = sum(block[:6]) + sum(block[14:148]) + sum(block[156:])
-    packed, plain = io.BytesIO(), hashlib.sha256()
-    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as out:
-
-        def write(part: bytes | bytearray) -> None:
-            plain.update(part)
-            out.write(part)
-
-        write(header("last", kind=tarfile.SYMTYPE, target=f"files/{count // 1000 - 1:04}/999"))
-        for number in range(count):
-            block[6:14] = name = b"%04d/%03d" % divmod(number, 1000)
-            block[148:156] = b"%06o\0 " % (fixed + sum(name) + 8 * ord(" "))
-            write(block)
-        write(bytes(1024))
-    return packed.getvalue(), f"sha256:{plain.hexdigest()}"
 
 
 @pytest.mark.parametrize(
