@@ -7,7 +7,7 @@ that quotes.
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -41,6 +41,8 @@ _LETTER = {
     Read.NOTES: "n",
     Read.ENV: "e",
 }
+# Reads that tell what stands under a name, where the name is public.
+_NAMED = (Read.ENV, Read.JSON)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NONCE = re.compile(r"[A-Za-z0-9_-]{4,128}")
 _COMMENT_OR_INDENT = re.compile(r"^[ \t]*(?:#.*\n)?", re.MULTILINE)
@@ -72,8 +74,7 @@ def _calls(request: Request) -> Iterator[str]:
     for number, launch in enumerate(request.launches):
         yield from _launch(f"l{number}", launch)
     yield "answer_paths"
-    for number, process in enumerate(request.processes):
-        yield _process(f"r{number}", process)
+    yield from _processes(request.processes)
     if request.listeners:
         yield "ask_listeners"
     if request.interfaces:
@@ -103,8 +104,10 @@ def _path(key: str, question: PathQuestion) -> str:
     path = question.path
     if not (path.startswith(("/", "~/")) or path == "~"):
         raise UsageError("a path on a target is absolute or begins with ~/", where=repr(path))
-    letter = _LETTER[question.read]
-    return call("ask_path", key, letter, str(question.limit), path, _names(question.public))
+    words = [key, _LETTER[question.read], str(question.limit), path]
+    if question.read in _NAMED:
+        words.append(_names(question.public))
+    return call("ask_path", *words)
 
 
 def _launch(key: str, question: LaunchQuestion) -> Iterator[str]:
@@ -145,15 +148,26 @@ def _beside(path: str) -> str:
     return path
 
 
-def _process(key: str, question: ProcessQuestion) -> str:
+def _processes(questions: Sequence[ProcessQuestion]) -> Iterator[str]:
+    if questions:
+        yield call("ask_candidates", *map(_pattern, questions))
+    for number, process in enumerate(questions):
+        yield _process(f"r{number}", process)
+
+
+def _pattern(question: ProcessQuestion) -> str:
+    """Return what the longest word of a process looks like as one of its arguments."""
     if not question.words or not all(question.words):
         raise UsageError("a process is looked for by at least one word", where=question.name)
     longest = _SPECIAL.sub(r"\\\1", max(question.words, key=len))
+    return f"(^|[/.]){longest}$"
+
+
+def _process(key: str, question: ProcessQuestion) -> str:
     comm = [_lines(question.comm)] if question.comm else []
     return call(
         "ask_process",
         key,
-        f"(^|[/.]){longest}$",
         _lines(question.words),
         _lines(question.public),
         _lines(question.secret),

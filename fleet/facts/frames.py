@@ -43,6 +43,8 @@ class Record:
             return None
         if head == b"=" and _PLAIN.fullmatch(body):
             return body
+        if head == b"l" and body and _PLAIN.fullmatch(body):
+            return body[1:].replace(body[:1], b"\n")
         if head == b"x" and _HEX.fullmatch(body):
             return bytes.fromhex(body.decode("ascii"))
         if head == b"b":

@@ -161,6 +161,8 @@ def test_noise_inside_a_line_is_noticed() -> None:
         ("data", f"data ={SHA} bY29"),
         ("data", f"data ={SHA} xABC"),
         ("data", f"data ={SHA} ?abc"),
+        ("interfaces", "interfaces =ip l"),
+        ("interfaces", "interfaces =ip l|a|\x1b[31m"),
         ("data", f"data - b{base64.b64encode(b'x').decode()}"),
         ("env p1", ""),
         ("var l0 =P", "var l0 =OTHER =public =value"),
@@ -198,6 +200,12 @@ def test_content_nobody_asked_for_is_refused() -> None:
 def test_escapes_in_what_a_target_says_of_itself() -> None:
     unfit = frame(1, "begin =fleet.answer/1") + frame(2, "unfit x1b5b33316d6e6f")
     assert refused(unfit).what == "it cannot be asked: \\x1b[31mno"
+
+
+def test_lines_of_text_are_put_together_by_a_character() -> None:
+    two = "2:^docker0^^^^inet^172.17.0.1/16^brd|3:^eth0^^^^inet^10.0.0.2/8^brd"
+    facts = answer(changed("interfaces", f"interfaces =ip l|{two}"), WHOLE)
+    assert facts.interfaces == {"docker0": ("172.17.0.1",), "eth0": ("10.0.0.2",)}
 
 
 def test_parts_that_could_not_be_seen() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.probing import NOBODY, NONCE, Shell, build_case, need_root
 
+from fleet.facts.compile import probe_script
 from fleet.facts.model import Hop, State
 from fleet.facts.request import PathQuestion, Read, Request
 
@@ -110,6 +111,24 @@ def test_a_link_through_a_file_is_dangling(shell: Shell, tmp_path: Path) -> None
         assert (fact.state, fact.at) == (State.DANGLING, str(tmp_path / "file"))
         assert fact.why == "it is not a folder"
     assert shell.path_fact(tmp_path / "file/x").state is State.ABSENT
+
+
+def test_paths_asked_together_are_told_as_each_alone(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "d/e").mkdir(parents=True)
+    (tmp_path / "d/e/f").write_text("x")
+    (tmp_path / "l").symlink_to("d")
+    # Its path holds that of the link, between two line feeds.
+    told = Path(f"{tmp_path}/x\n{tmp_path}/l\n")
+    told.mkdir(parents=True)
+    (told / "f").write_text("y")
+    names = ["d/e/f", "d/e/g", "d/e", "d/e/", "d//e/./f", "d/e/../e/f", "d/no/f", "d/e/f/g"]
+    names += [f"x\n{tmp_path}/l\n/f", "l/e/f", "l/e/f", "l/e", "l/no", "d/e/f"]
+    questions = tuple(PathQuestion(f"{tmp_path}/{name}", Read.HASH) for name in names)
+    together = shell.facts(Request(NONCE, paths=questions)).paths
+    for question in questions:
+        alone = shell.facts(Request(NONCE, paths=(question,))).paths[question.path]
+        assert together[question.path] == alone
+    assert together[f"{tmp_path}/l/e/f"].hops == (Hop(path=f"{tmp_path}/l", target="d"),)
 
 
 def test_dots_and_slashes(shell: Shell, tmp_path: Path) -> None:
@@ -250,6 +269,8 @@ def test_home(shell: Shell, tmp_path: Path) -> None:
     no_home = shell.facts(Request(NONCE), more={"HOME": ""})
     assert no_home.platform.rule == "passwd"
     assert no_home.platform.home == str(Path("~").expanduser())
+    ended = shell.run(probe_script(request), more={"HOME": "nowhere"})
+    assert ended.stdout.splitlines()[-1].split(b"\t")[3] == b"end"
 
 
 def test_one_path_asked_twice_has_one_fact_of_both(dash: Shell, tmp_path: Path) -> None:

@@ -68,7 +68,10 @@ _find_timeout() { # -> _timeout, empty where there is none that takes these argu
   _timeout_known=1
   _timeout=$(command -v timeout) || _timeout=''
   _sleep=$(command -v sleep)
-  [ -z "$_timeout" ] || "$_timeout" -s KILL 5 true >/dev/null 2>&1 || _timeout=''
+  [ -n "$_timeout" ] || return 0
+  # A program of its own takes them; of one that is many, reached by a link, it has to be seen.
+  if [ -f "$_timeout" ] && ! [ -L "$_timeout" ]; then return 0; fi
+  "$_timeout" -s KILL 5 true >/dev/null 2>&1 || _timeout=''
 }
 
 _value() { # name -> _v from _ans; 1 when it is not set
@@ -229,9 +232,22 @@ _version() { # key, file: what it prints when it is asked for its version, in th
     export PATH
     _limited "$2" "$_ver" </dev/null 2>/dev/null | {
       PATH=$_P0:/usr/bin:/bin
-      head -c 400 | tr '\000\n' '  '
+      head -c 400
     }
   ) 2>/dev/null
+  case $_r in
+    *"$_NL"*)
+      _ifs=$IFS IFS=$_NL
+      _noglob
+      # shellcheck disable=SC2086
+      set -- "$1" $_r
+      _glob
+      _ckey=$1 IFS=' '
+      shift
+      _r=$*
+      IFS=$_ifs
+      set -- "$_ckey" ;;
+  esac
   _opt "$_r"
   _out version "$1" "$_r"
 }

@@ -51,8 +51,21 @@ _missing() { # nothing can be seen at _p
   fi
 }
 
+_passed() { # the folder _cur was reached, and none of its names is a link
+  case $_plain in *"$_NL$_cur$_NL"*) return 0 ;; esac
+  case $_cur in *"$_NL"*) return 0 ;; esac
+  _plain=$_plain$_cur$_NL
+}
+
 _walk() { # key, absolute path -> _state _at _why _cur; one record for every link on the way
-  _rest=$2 _cur='' _hops=0 _seen=$_NL _outer=${#2}
+  _cur=${2%/*} _hops=0 _seen=$_NL
+  # What was walked before, and led through no link, is not walked again.
+  while :; do
+    case $_plain in *"$_NL$_cur$_NL"*) break ;; esac
+    case $_cur in */*) _cur=${_cur%/*} ;; *) _cur='' ;; esac
+  done
+  _rest=${2#"$_cur"}
+  _outer=${#_rest}
   _stop present '' ''
   while [ "$_state" = present ]; do
     while :; do case $_rest in /*) _rest=${_rest#/} ;; *) break ;; esac; done
@@ -76,6 +89,7 @@ _walk() { # key, absolute path -> _state _at _why _cur; one record for every lin
       _why='it is not a folder'
     else
       _cur=$_p
+      [ -z "$_rest" ] || _passed
     fi
   done
   _cur=${_cur:-/}

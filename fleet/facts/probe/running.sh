@@ -89,10 +89,10 @@ _started() { # pid -> _r: seconds since 1970, empty when it cannot be told
     _boot=$(sed -n 's/^btime //p' /proc/stat 2>/dev/null)
     _tick=$(getconf CLK_TCK 2>/dev/null) || _tick=100
   fi
-  set -f
+  _noglob
   # shellcheck disable=SC2086
   _was=$IFS && IFS=' ' && set -- ${_q##*) } && IFS=$_was
-  set +f
+  _glob
   case ${20-}$_boot in '' | *[!0-9]*) return 0 ;; esac
   _r=$((_boot + ${20} / _tick))
 }
@@ -132,7 +132,11 @@ _status() { # pid -> _ui _parent _inner; _ui is empty when it has ended
 }
 
 _proc() { # key, pid: a candidate, from /proc
-  _args=$(_split 2>/dev/null <"/proc/$2/cmdline")
+  eval "_args=\${_args_$2-}"
+  if [ -z "$_args" ] && [ -r "/proc/$2/cmdline" ]; then
+    _args=$(_split 2>/dev/null <"/proc/$2/cmdline")
+    eval "_args_$2=\$_args"
+  fi
   [ -n "$_args" ] && _matches && _is_named "$2" || return 0
   _found=$((_found + 1))
   [ $_found -le 200 ] || return 0
@@ -160,8 +164,8 @@ _proc() { # key, pid: a candidate, from /proc
 }
 
 _ps() { # key: all processes as ps tells them; their environments cannot be seen
-  _table=$(ps -axww -o pid= -o user= -o args= 2>/dev/null) && [ -n "$_table" ] || return 1
-  for _l in $_table; do
+  _q=$(ps -axww -o pid= -o user= -o args= 2>/dev/null) && [ -n "$_q" ] || return 1
+  for _l in $_q; do
     _l=${_l#"${_l%%[! ]*}"}
     _pid=${_l%% *} _l=${_l#* } _l=${_l#"${_l%%[! ]*}"} _ow=${_l%% *} _l=${_l#* }
     _args=$(printf %s "$_l" | tr ' ' '\n')
@@ -175,22 +179,30 @@ _ps() { # key: all processes as ps tells them; their environments cannot be seen
   done
 }
 
-ask_process() { # key, pattern of the longest word, then words, public flags, secret flags, variables
-  # and secret variables, and the names of processes: six texts of one a line
-  _pattern=$2 _words=$3 _pflags=$4 _sflags=$5 _pnames=$6 _snames=$7 _comms=${8-}
+ask_candidates() { # patterns of words -> _table: the command lines that may hold one, one a line
+  _table=''
+  [ -r /proc/self/cmdline ] || return 0
+  for _q do
+    set -- "$@" -e "$_q"
+    shift
+  done
+  # It finds its own as well, where it can look for NUL-ended pieces.
+  _table=$(grep -lzE -e '^-lzE$' "$@" /proc/self/cmdline /proc/[0-9]*/cmdline 2>/dev/null)
+  case $_NL$_table$_NL in
+    *"$_NL/proc/self/cmdline$_NL"*) ;;
+    *) _table=$(printf '%s\n' /proc/[0-9]*/cmdline) ;;
+  esac
+}
+
+ask_process() { # key, then words, public flags, secret flags, variables and secret variables, and
+  # the names of processes: six texts of one a line; after ask_candidates
+  _words=$2 _pflags=$3 _sflags=$4 _pnames=$5 _snames=$6 _comms=${7-}
   _outer=$IFS IFS=$_NL _found=0
   set -f
-  if [ -r /proc/self/cmdline ]; then
-    set +f
-    if [ "$(printf 'a\000b\000' | grep -czE '^b$' 2>/dev/null)" = 1 ]; then
-      _table=$(grep -lzE -e "$_pattern" /proc/[0-9]*/cmdline 2>/dev/null)
-    else
-      _table=$(ls -d /proc/[0-9]*/cmdline 2>/dev/null)
-    fi
-    set -f
+  if [ -n "$_table" ]; then
     for _l in $_table; do
       _l=${_l#/proc/} _l=${_l%/cmdline}
-      [ "$_l" = $$ ] || _proc "$1" "$_l"
+      case $_l in self | $$) ;; *) _proc "$1" "$_l" ;; esac
     done
     _out processes "$1"
     [ -r /proc/1/cmdline ] || _unseen "processes" 'processes of other users are hidden here'
