@@ -3,12 +3,14 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from fleet.cli.chosen import chosen
 from fleet.cli.engine import Engine
+from fleet.cli.keeping import changed_only, keep
 from fleet.cli.options import Options
 from fleet.cli.output import deliver, view
 from fleet.cli.progress import watching
@@ -77,6 +79,7 @@ def _plans(
 class Deployed:
     """What deploying came to; ``applied`` is None where somebody was asked and said no."""
 
+    started: datetime
     context: "Context"
     targets: "tuple[Target, ...]"
     plans: "tuple[TargetPlan, ...]"
@@ -95,6 +98,7 @@ def deployed(
     """
     from fleet.engine.deploy import brought  # noqa: PLC0415 - lazy
 
+    started = datetime.now(UTC)
     context, targets = chosen(engine, options)
 
     def make(some: "Sequence[Target]") -> "Sequence[TargetPlan]":
@@ -104,7 +108,7 @@ def deployed(
         return carry_out(engine, context, plans, options)
 
     plans, applied = brought(targets, make, carry)
-    return Deployed(context, targets, plans, applied)
+    return Deployed(started, context, targets, plans, applied)
 
 
 def show(plans: "Sequence[TargetPlan]", options: Options) -> int:
@@ -155,12 +159,15 @@ def show_plans(plans: "Sequence[TargetPlan]", options: Options) -> None:
     click.echo(text, err=aside, color=True)
 
 
-def finish(done: Deployed, options: Options) -> int:
-    """Tell what applying came to, and return the exit code."""
+def finish(done: Deployed, options: Options, command: str) -> int:
+    """Tell what applying came to, keep it, and return the exit code."""
     plans, applied = done.plans, done.applied
     if applied is None:
         return PENDING
     conclusion = conclude_applied(plans, applied)
+    if applied:
+        run = changed_only(command, done.started)
+        keep(run, done.context, options, plans, applied, conclusion)
     if options.format == "json":
         deliver(plans_json(plans, applied), options)
     else:

@@ -1,11 +1,18 @@
 """Spans of time on the command line: ``90``, ``90s``, ``5m``, ``24h``, ``7d``."""
 
 import re
+from datetime import timedelta
 
 import click
 
 _SPAN = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([smhd]?)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+LONGEST = 100 * 365 * 86_400.0  # seconds; nothing was ever longer ago
+
+
+def span(seconds: float) -> timedelta:
+    """Return a span of time that can be taken from today."""
+    return timedelta(seconds=min(seconds, LONGEST))
 
 
 class DurationType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5

@@ -25,6 +25,8 @@ COMMANDS = {
     "drift": f"{ROOM}.drift:drift",
     "check": f"{ROOM}.check:check",
     "facts": f"{ROOM}.facts:facts",
+    "history": f"{ROOM}.history:history",
+    "diff": f"{ROOM}.diff:diff",
     "learn": f"{ROOM}.learn:learn",
     "gates": f"{ROOM}.gates:gates",
     "explain": f"{ROOM}.explain:explain",

@@ -18,6 +18,7 @@ from fleet.errors import UsageError
 from fleet.facts.request import Depth
 
 PLAIN_FORMATS = ("terminal", "json")  # of what is no run of gates
+RUN = "history:"
 MOST_JOBS = 256
 MOST_SECONDS = 86_400
 _PLATFORM = re.compile(r"[a-z0-9]+(/[a-z0-9_]+){1,2}")
@@ -34,6 +35,8 @@ class Options:
         timeout: seconds for one target; None means the job's own default.
         format: the report on stdout, or in ``output``; None where all of them have a file.
         files: the reports that have a file of their own.
+        from_run: the run of the history whose facts are judged; empty where none is.
+        history: the history's file; None is this platform's place for it.
     """
 
     inventory: Path | None = None
@@ -43,6 +46,9 @@ class Options:
     require: tuple[str, ...] = ()
     strict: bool = False
     from_dir: Path | None = None
+    from_run: str = ""
+    history: Path | None = None
+    no_history: bool = False
     deep: bool = False
     scan: str = Depth.LIKELY
     platform: str = ""
@@ -80,7 +86,16 @@ class Options:
         )
 
     def audit(self) -> AuditOptions:
-        """Return the knobs of looking and judging."""
+        """Return the knobs of looking and judging.
+
+        Raises:
+            HistoryError: the run whose facts are to be judged cannot be had.
+        """
+        facts, facts_of = None, ""
+        if self.from_run:
+            from fleet.cli.keeping import recalled  # noqa: PLC0415 - lazy
+
+            facts, facts_of = recalled(self)
         return AuditOptions(
             jobs=self.jobs,
             timeout=self.timeout,
@@ -88,6 +103,8 @@ class Options:
             systems=self.systems,
             require=self.require,
             from_dir=self.from_dir,
+            facts=facts,
+            facts_of=facts_of,
             deep=self.deep,
             scan=Depth(self.scan),
         )
@@ -104,6 +121,27 @@ class Options:
             require=self.require,
             strict=self.strict,
         )
+
+
+class SavedType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
+    """Reads a folder that is there, or ``history:RUN``."""
+
+    name = "saved"
+    _folder = click.Path(exists=True, file_okay=False, path_type=Path)
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """Return a folder's path, or the word for a run as it stands.
+
+        Raises:
+            click.BadParameter: there is no such folder, or the word names no run.
+        """
+        if isinstance(value, str) and value.startswith(RUN):
+            if value == RUN:
+                self.fail("history: names no run; history:last is the last one", param, ctx)
+            return value
+        return self._folder.convert(cast("str", value), param, ctx)
 
 
 def _listed(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> object:
@@ -177,10 +215,19 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
     "from_dir": click.option(
         "--from",
         "from_dir",
-        metavar="DIR",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="Judge facts saved by `fleet facts -o DIR`; connects to nothing.",
+        metavar="DIR|history:RUN",
+        type=SavedType(),
+        help="Judge facts saved by `fleet facts -o DIR`, or those of a run in the history;"
+        " connects to nothing.",
     ),
+    "history": click.option(
+        "--history",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        envvar="FLEET_HISTORY",
+        help="The file that keeps runs.  [default: this platform's folder for state]",
+    ),
+    "no_history": click.option("--no-history", is_flag=True, help="Do not keep this run."),
     "deep": click.option(
         "--deep",
         is_flag=True,
@@ -245,7 +292,8 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         "formats",
         type=WantedType(),
         multiple=True,
-        help="Form of the report: terminal, json, junit, sarif, markdown, html, github, tap."
+        help="Form of the report: terminal, json, junit, sarif, markdown, html, github, tap,"
+        " prometheus."
         " May be given again, with a file each (FORMAT:>>FILE appends).  [default: terminal]",
     ),
     "output": click.option(
@@ -262,8 +310,9 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
 INVENTORY = ("inventory", "variables")
 TARGETS = ("limit", "systems")
 WORK = ("jobs", "timeout")
+KEEP = ("history", "no_history")  # of a command whose run is kept
 REPORT = ("format", "output", "verbose", "quiet")
-RUN_REPORT = ("formats", "output", "verbose", "quiet")  # of a command that ends in findings
+RUN_REPORT = ("formats", "output", "verbose", "quiet", *KEEP)  # of a command that ends in findings
 
 
 def takes(*names: str) -> Callable[[Command], Command]:
@@ -292,6 +341,9 @@ def _made(shared: Mapping[str, object]) -> Options:
         )
     if shared.get("verbose") and shared.get("quiet"):
         raise UsageError("--verbose and --quiet contradict each other", hint="give one of them")
+    saved = shared.get("from_dir")
+    if isinstance(saved, str):
+        shared = {**shared, "from_dir": None, "from_run": saved.removeprefix(RUN)}
     if "formats" in shared:
         wanted = cast("tuple[Wanted, ...]", shared["formats"])
         output = cast("Path | None", shared.get("output"))

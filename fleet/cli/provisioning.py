@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ import click
 from fleet.cli.chosen import known_names
 from fleet.cli.deploying import agreed, deployed, show_plans
 from fleet.cli.engine import Engine
+from fleet.cli.keeping import changed_only, keep
 from fleet.cli.options import Options
 from fleet.cli.output import report, view
 from fleet.cli.progress import watching
@@ -17,6 +19,7 @@ from fleet.reports.plan import applied_text, conclude_applied
 from fleet.reports.text import printable
 
 if TYPE_CHECKING:
+    from fleet.engine.context import Context
     from fleet.engine.playbook import Playbook, PlaybookResult
     from fleet.inventory.model import Variables
     from fleet.verifier.run import Run
@@ -40,6 +43,7 @@ def directly(engine: Engine, options: Options) -> int:
         run = engine.audit(
             done.targets, done.context, options.audit(), observer, "provision", done.plans
         )
+    keep(run, done.context, options, done.plans, done.applied)
     judged = report(run, options)
     if _worst(changed.code, judged) == judged:
         return judged
@@ -84,9 +88,10 @@ def by_playbook(engine: Engine, name: str, options: Options) -> int:
     if not options.yes and not _previewed(engine, playbook, overrides, options):
         click.echo("nothing was changed", err=True)
         return FAILED
+    started = datetime.now(UTC)
     with watching(None, options) as observer:
         result = engine.run(playbook, context, options.deploy(), observer)
-    return _told(result, options)
+    return _told(result, context, started, options)
 
 
 def _previewed(
@@ -113,13 +118,15 @@ def _previewed(
     return not pending or agreed(pending, options)
 
 
-def _told(result: "PlaybookResult", options: Options) -> int:
+def _told(result: "PlaybookResult", context: "Context", started: datetime, options: Options) -> int:
     plans = [p for batch in result.batches for p in batch.plans]
     applied = [a for batch in result.batches for a in batch.applied]
     changed = conclude_applied(plans, applied)
     if applied:
         click.echo(applied_text(applied, view(options)), err=options.aside)
     run = _together([batch.run for batch in result.batches if batch.run is not None])
+    seen = run or changed_only("provision", started)
+    keep(seen, context, options, plans, applied, None if run else changed)
     judged = report(run, options) if run is not None else 0
     if run is None and not result.stopped:
         click.echo(f"exit {changed.code}: {changed.reason}", err=options.aside)

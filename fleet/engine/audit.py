@@ -10,7 +10,8 @@ from fleet.engine.context import Context, narrowed
 from fleet.engine.facts import Looked, gather
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions
-from fleet.errors import FactsError, PlanError, ProbeError, Unreachable
+from fleet.errors import FactsError, PlanError, ProbeError, TargetError, Unreachable
+from fleet.facts.model import Facts
 from fleet.facts.saved import file_name, loads
 from fleet.facts.text import printable
 from fleet.inventory.model import Target
@@ -33,7 +34,7 @@ def audit(
     command: str = "audit",
     seen: Mapping[str, Looked] | None = None,
 ) -> Run:
-    """Look at targets and judge them; with ``options.from_dir`` judge saved facts instead.
+    """Look at targets and judge them; with ``options.offline`` judge saved facts instead.
 
     Args:
         targets: whom to look at.
@@ -50,10 +51,10 @@ def audit(
     """
     started = datetime.now(UTC)
     chosen = narrowed(targets, context, systems=options.systems, require=options.require)
-    if options.from_dir is None:
-        looked = _looked(chosen, context, options, observer, seen or {})
+    if options.offline:
+        looked = recorded(chosen, context, options)
     else:
-        looked = recorded(chosen, context, options.from_dir)
+        looked = _looked(chosen, context, options, observer, seen or {})
     seen_all = tuple(looked)
     today = started.date()
     results = tuple(judged(one, context, today) for one in seen_all)
@@ -99,36 +100,60 @@ def _looked(
         yield replace(held, target=target) if held else next(fresh)
 
 
-def recorded(targets: Sequence[Target], context: Context, folder: Path) -> Iterator[Looked]:
-    """Read saved facts in place of asking; opens no connection."""
+def recorded(
+    targets: Sequence[Target], context: Context, options: AuditOptions
+) -> Iterator[Looked]:
+    """Take saved facts in place of asking; opens no connection."""
     context.secrets.prepare(targets)
     for target in targets:
         resolved = resolve(context.systems(target), target)
-        path = folder / file_name(target.name)
         try:
-            facts = loads(path.read_text(encoding="utf-8"), where=str(path))
-        except FileNotFoundError:
-            trouble = Unreachable(
-                f"no saved facts in {folder}",
-                stage="missing",
-                where=target.name,
-                hint=f"`fleet facts {target.name} -o {folder}` saves them",
-            )
+            facts = _recalled(target, options)
+        except TargetError as trouble:
             yield Looked(target, resolved, None, trouble, 0)
-            continue
-        except (OSError, UnicodeDecodeError) as error:
-            told = f"cannot read {path}: {error}"
-            yield Looked(target, resolved, None, Unreachable(told, stage="missing"), 0)
-            continue
-        except FactsError as error:
-            told = f"the saved facts cannot be used: {error.what}"
-            yield Looked(target, resolved, None, ProbeError(told, where=error.where), 0)
-            continue
-        if (facts.target, facts.kind) != (target.name, target.kind.value):
-            told = f"the saved facts are those of the {facts.kind} {printable(facts.target)}"
-            yield Looked(target, resolved, None, ProbeError(told, where=str(path)), 0)
-            continue
-        yield Looked(target, resolved, facts, None, 0)
+        else:
+            yield Looked(target, resolved, facts, None, 0)
+
+
+def _recalled(target: Target, options: AuditOptions) -> Facts:
+    """Return the saved facts of a target.
+
+    Raises:
+        TargetError: there are none, or they are not its own, or cannot be used.
+    """
+    if options.facts is not None:
+        where = options.facts_of
+        held = options.facts.get(target.name)
+        if held is None:
+            raise Unreachable(f"{where} has no facts of it", stage="missing", where=target.name)
+        facts = held
+    else:
+        folder = options.from_dir or Path()
+        where = str(folder / file_name(target.name))
+        facts = _read(target, folder)
+    if (facts.target, facts.kind) != (target.name, target.kind.value):
+        told = f"the saved facts are those of the {facts.kind} {printable(facts.target)}"
+        raise ProbeError(told, where=where)
+    return facts
+
+
+def _read(target: Target, folder: Path) -> Facts:
+    path = folder / file_name(target.name)
+    try:
+        return loads(path.read_text(encoding="utf-8"), where=str(path))
+    except FileNotFoundError:
+        raise Unreachable(
+            f"no saved facts in {folder}",
+            stage="missing",
+            where=target.name,
+            hint=f"`fleet facts {target.name} -o {folder}` saves them",
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unreachable(f"cannot read {path}: {error}", stage="missing") from None
+    except FactsError as error:
+        raise ProbeError(
+            f"the saved facts cannot be used: {error.what}", where=error.where
+        ) from None
 
 
 def judged(looked: Looked, context: Context, today: date) -> TargetResult:

@@ -48,7 +48,7 @@ def drift(
     Args:
         targets: whom to look at; one without systems is looked at for its bridge.
         context: what the run shares.
-        options: how it is carried out. With ``from_dir`` nothing is looked for beyond the facts.
+        options: how it is carried out. With saved facts nothing is looked for beyond the facts.
         observer: told as it goes on.
 
     Raises:
@@ -110,8 +110,8 @@ class _Look:
 
     def at(self, targets: Sequence[Target]) -> list[Looked]:
         """Look at targets, at the containers of images and then at the images of containers."""
-        if self.options.from_dir is not None:
-            return list(recorded(targets, self.context, self.options.from_dir))
+        if self.options.offline:
+            return list(recorded(targets, self.context, self.options))
         found = [*targets, *self._containers(targets)]
         looked = self._gathered(found)
         return [*looked, *self._gathered(self._images(looked))]
@@ -194,7 +194,7 @@ class _Look:
 
     def beside(self, members: Sequence[Member]) -> list[Member]:
         """Read what belongs to containers on their engine's machine: twice at most in all."""
-        if self.options.from_dir is not None:
+        if self.options.offline:
             return list(members)
         first = {m.name: _first(m) for m in members}
         read = self._read(members, first)

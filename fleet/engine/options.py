@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fleet.facts.request import Depth
 from fleet.inventory.model import Kind
+
+if TYPE_CHECKING:
+    from fleet.facts.model import Facts
 
 DEFAULT_JOBS = 16
 DEFAULT_SECONDS = {Kind.HOST: 30.0, Kind.CONTAINER: 30.0, Kind.IMAGE: 300.0}
@@ -23,6 +27,7 @@ class AuditOptions:
         systems: only these systems; empty means those of each target.
         require: capabilities required of every target, beside its own.
         from_dir: a folder of saved facts to judge instead of asking anyone.
+        facts: facts to judge instead, by target; ``facts_of`` says whose, for messages.
         deep: whether pi itself is run, on the target and against a scratch palace.
         scan: how much of an image's layers is read in search of secrets.
     """
@@ -33,8 +38,15 @@ class AuditOptions:
     systems: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
     from_dir: Path | None = None
+    facts: "Mapping[str, Facts] | None" = None
+    facts_of: str = ""
     deep: bool = False
     scan: Depth = Depth.LIKELY
+
+    @property
+    def offline(self) -> bool:
+        """Whether nobody is asked: facts that were read before are judged."""
+        return self.from_dir is not None or self.facts is not None
 
     def seconds(self, kind: Kind) -> float:
         """Return how long looking at a target of this kind may take."""

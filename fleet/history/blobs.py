@@ -73,6 +73,10 @@ class Blobs:
         self._remember(number, data)
         return data
 
+    def forget(self) -> None:
+        """Forget what was read: some of it may be gone."""
+        self._cache.clear()
+
     def _packed(self, data: bytes, near: int | None) -> tuple[int | None, bytes]:
         base = None if near is None else self._base(near)
         if base is not None:

@@ -1,13 +1,15 @@
 """What a run consists of, as JSON and back. Variables of targets may be private: none is kept."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from fleet.errors import HistoryError, ProbeError, TargetError, Unreachable, Unsupported
+from fleet.history.model import Acted, Piece, Step
 from fleet.history.split import Json, clean
 from fleet.inventory.model import Address, Become, Scheme, Target
 from fleet.systems.model import Gate
@@ -31,7 +33,7 @@ def finding_json(finding: Finding) -> Json:
     """Lay out a finding without its target: many targets share what they are told."""
     laid = cast("dict[str, Json]", _findings().dump_python(finding, mode="json"))
     del laid["target"]
-    return clean(laid)
+    return laid
 
 
 def finding_of(data: bytes, target: str) -> Finding:
@@ -49,18 +51,16 @@ def finding_of(data: bytes, target: str) -> Finding:
 def target_json(target: Target) -> Json:
     """Lay out who a target is, without its variables."""
     address = target.address
-    return clean(
-        {
-            "name": target.name,
-            "scheme": address.scheme.value,
-            "address": [address.name, address.user, address.port, address.tag],
-            "systems": list(target.systems),
-            "require": list(target.require),
-            "groups": list(target.groups),
-            "launches": list(target.launches),
-            "become": target.become.user if target.become else None,
-        }
-    )
+    return {
+        "name": target.name,
+        "scheme": address.scheme.value,
+        "address": [address.name, address.user, address.port, address.tag],
+        "systems": list(target.systems),
+        "require": list(target.require),
+        "groups": list(target.groups),
+        "launches": list(target.launches),
+        "become": target.become.user if target.become else None,
+    }
 
 
 def target_of(data: bytes) -> Target:
@@ -90,7 +90,7 @@ def trouble_json(trouble: TargetError) -> Json:
     kind = "unsupported" if isinstance(trouble, Unsupported) else "probe"
     stage = trouble.stage if isinstance(trouble, Unreachable) else ""
     told: dict[str, Json] = {"what": trouble.what, "where": trouble.where, "hint": trouble.hint}
-    return clean({"kind": "unreachable" if stage else kind, "stage": stage, **told})
+    return {"kind": "unreachable" if stage else kind, "stage": stage, **told}
 
 
 def trouble_of(data: bytes) -> TargetError:
@@ -120,7 +120,7 @@ def gates_of(data: bytes) -> tuple[Gate, ...]:
 
 def drift_json(tables: tuple[Table, ...]) -> Json:
     """Lay out the tables of what has several sides."""
-    return clean(cast("Json", _tables().dump_python(tables, mode="json")))
+    return cast("Json", _tables().dump_python(tables, mode="json"))
 
 
 def drift_of(data: bytes) -> tuple[Table, ...]:
@@ -133,6 +133,27 @@ def drift_of(data: bytes) -> tuple[Table, ...]:
         return _tables().validate_json(data)
     except ValidationError:
         raise _unread("a drift table") from None
+
+
+def pieces_json(pieces: Sequence[Piece]) -> Json:
+    """Lay out artifacts as they lay."""
+    return cast("Json", [asdict(piece) for piece in pieces])
+
+
+def pieces_of(data: bytes) -> tuple[Piece, ...]:
+    """Return artifacts as they lay."""
+    return tuple(Piece(**laid) for laid in json.loads(data))
+
+
+def acted_json(acted: Acted) -> Json:
+    """Lay out what was done to a target."""
+    return cast("Json", asdict(acted))
+
+
+def acted_of(data: bytes) -> Acted:
+    """Return what was done to a target."""
+    laid = json.loads(data)
+    return Acted(**laid | {"steps": tuple(Step(**step) for step in laid["steps"])})
 
 
 def _unread(what: str) -> HistoryError:

@@ -9,13 +9,94 @@ from fleet.verifier.run import UNSEEN
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One change of a target.
+
+    Attributes:
+        key: ``system.artifact``.
+        change: ``create``, ``change`` or ``remove``.
+        summary: one line.
+    """
+
+    key: str
+    change: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What was done to one target.
+
+    Attributes:
+        steps: what was planned.
+        changed: how many changes were made and stayed.
+        trouble: why they did not stay, or were refused; empty where it went well.
+    """
+
+    target: str
+    steps: tuple[Step, ...] = ()
+    changed: int = 0
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One artifact as it lay on a target.
+
+    Attributes:
+        name: ``system.artifact``.
+        state: what became of the attempt to read it: ``present``, ``absent``, ...
+        where: the file where links end; empty where they end nowhere.
+        content: sha256; empty of a folder, and of what may not travel.
+        commit: of the toolkit, the newest one that carries these bytes; empty where none is known.
+        date: of that commit.
+        version: of a package.
+    """
+
+    name: str
+    state: str
+    where: str = ""
+    content: str = ""
+    commit: str = ""
+    date: str = ""
+    version: str = ""
+
+    @property
+    def told(self) -> str:
+        """Return what it is in a few words: a commit, a version, the head of its hash, a state."""
+        if self.commit:
+            return f"{self.commit[:7]} of {self.date}" if self.date else self.commit[:7]
+        return self.version or self.content[:7] or self.state
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is kept with a run and stands in no report.
+
+    Attributes:
+        who: the user who ran it; ``host``: the machine it was run on.
+        acted: what was done to targets.
+        pieces: the artifacts that lay on each target, by its name.
+        code: the exit code; None where the run was cut, or an older fleet kept it.
+        reason: of the exit code.
+    """
+
+    who: str = ""
+    host: str = ""
+    acted: tuple[Acted, ...] = ()
+    pieces: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
+    code: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """One run, as a list shows it.
 
     Attributes:
         id: what it goes by.
         fleet: the version of fleet that judged.
-        targets: how many it was about.
+        targets: how many it looked at; ``changed``: to how many it did something.
         counts: its findings by verdict; ``required`` the same of required ones.
     """
 
@@ -25,7 +106,12 @@ class Kept:
     finished: datetime
     strict: bool
     fleet: str
+    who: str
+    host: str
+    code: int | None
+    reason: str
     targets: int
+    changed: int
     counts: Mapping[Verdict, int]
     required: Mapping[Verdict, int]
 

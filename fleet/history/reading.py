@@ -2,18 +2,33 @@
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from fleet.errors import FactsError, HistoryError, ProbeError
 from fleet.facts.model import Facts
 from fleet.history.blobs import Blobs
-from fleet.history.codec import drift_of, finding_of, gates_of, target_of, trouble_of
-from fleet.history.model import Kept, Point, Since
+from fleet.history.codec import (
+    acted_of,
+    drift_of,
+    finding_of,
+    gates_of,
+    pieces_of,
+    target_of,
+    trouble_of,
+)
+from fleet.history.model import Beside, Kept, Point, Since
 from fleet.history.split import Json, clean, joined
+from fleet.history.writing import micro
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run, TargetResult
 
+_LISTED = (
+    "SELECT id, name, command, started, finished, strict, fleet, who, host, code, reason,"
+    " (SELECT count(*) FROM action WHERE action.run = run.id AND changed > 0) FROM run"
+)
 STRIP = 30  # runs of a target that a page shows
 
 
@@ -27,34 +42,71 @@ class Reader:
 
     def runs(self, most: int | None = None) -> Iterator[Kept]:
         """Yield runs, the newest first."""
-        limit = -1 if most is None else most
         for row in self._connection.execute(
-            "SELECT id, name, command, started, finished, strict, fleet FROM run"
-            " ORDER BY started DESC, id DESC LIMIT ?",
-            (limit,),
+            f"{_LISTED} ORDER BY started DESC, id DESC LIMIT ?",
+            (-1 if most is None else most,),
         ).fetchall():
-            number, name, command, started, finished, strict, fleet = row
-            targets, told = 0, dict[str, int]()
-            for fleetwide, counts in self._connection.execute(
-                "SELECT fleetwide, counts FROM result"
-                " JOIN findings ON findings.id = result.findings WHERE run = ?",
-                (number,),
-            ):
-                targets += not fleetwide
-                for key, value in json.loads(counts).items():
-                    told[key] = told.get(key, 0) + value
-            every, required = _parted(told)
-            yield Kept(
-                name,
-                command,
-                moment(started),
-                moment(finished),
-                bool(strict),
-                fleet,
-                targets,
-                every,
-                required,
-            )
+            yield self._listed(row)
+
+    def _listed(self, row: Sequence[Any]) -> Kept:
+        number, name, command, started, finished, strict, fleet, who, host, code, reason, did = row
+        targets, told = 0, Counter[str]()
+        for fleetwide, counts, tally in self._connection.execute(
+            "SELECT fleetwide, counts, tally FROM result"
+            " JOIN findings ON findings.id = result.findings WHERE run = ?",
+            (number,),
+        ).fetchall():
+            targets += not fleetwide
+            told.update(self._counts(counts, tally))
+        every, required = _parted(told)
+        return Kept(
+            id=name,
+            command=command,
+            started=moment(started),
+            finished=moment(finished),
+            strict=bool(strict),
+            fleet=fleet,
+            who=who,
+            host=host,
+            code=code,
+            reason=reason,
+            targets=targets,
+            changed=did,
+            counts=every,
+            required=required,
+        )
+
+    def listed(self, name: str) -> Kept:
+        """Return one run as a list shows it.
+
+        Raises:
+            HistoryError: there is none of that name.
+        """
+        row = self._connection.execute(f"{_LISTED} WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            raise HistoryError(f"there is no run {name}")
+        return self._listed(row)
+
+    def beside(self, name: str) -> Beside:
+        """Return what is kept with a run and stands in no report."""
+        kept = self.listed(name)
+        pieces = {
+            target: pieces_of(self._blobs.get(number))
+            for target, number in self._connection.execute(
+                "SELECT target.name, pieces FROM result JOIN target ON target.id = result.target"
+                " JOIN run ON run.id = result.run WHERE run.name = ? AND pieces IS NOT NULL",
+                (name,),
+            ).fetchall()
+        }
+        acted = tuple(
+            acted_of(self._blobs.get(number))
+            for (number,) in self._connection.execute(
+                "SELECT steps FROM action JOIN run ON run.id = action.run WHERE run.name = ?"
+                " ORDER BY place",
+                (name,),
+            ).fetchall()
+        )
+        return Beside(kept.who, kept.host, acted, pieces, kept.code, kept.reason)
 
     def run(self, name: str, *, facts: bool = True) -> Run:
         """Return a whole run; ``facts`` false leaves them out, which is quicker.
@@ -119,6 +171,40 @@ class Reader:
         named = {sha256(data).hexdigest(): data for data in held}
         return joined(self._blobs.get(_number(body)), aside, named, where=name)
 
+    def facts(self, run: str, target: str) -> Facts | None:
+        """Return what one run read on one target; None where it read nothing.
+
+        Raises:
+            HistoryError: they cannot be read by this fleet.
+        """
+        row = self._connection.execute(
+            "SELECT place, facts, contents, volatile FROM result"
+            " JOIN run ON run.id = result.run JOIN target ON target.id = result.target"
+            " WHERE run.name = ? AND target.name = ? AND facts IS NOT NULL",
+            (run, clean(target)),
+        ).fetchone()
+        if row is None:
+            return None
+        place, body, contents, volatile = row
+        aside = json.loads(self._blobs.get(volatile))
+        try:
+            return self._facts(body, contents, aside[place], target)
+        except FactsError as error:
+            raise HistoryError(error.what, where=target) from None
+
+    def latest(self, after: datetime | None, until: datetime | None) -> dict[str, str]:
+        """Return the last run that looked at each target within a time, by target.
+
+        Of what is said of the fleet as a whole the last that said something counts.
+        """
+        rows = self._connection.execute(
+            "SELECT target.name, run.name, max(moment) FROM result"
+            " JOIN run ON run.id = result.run JOIN target ON target.id = result.target"
+            " WHERE moment > ? AND moment <= ? GROUP BY target.id",
+            (-1 if after is None else micro(after), 2**62 if until is None else micro(until)),
+        )
+        return {target: run for target, run, _ in rows}
+
     def _findings(self, listed: int, target: str) -> Iterator[Finding]:
         numbers = json.loads(self._blobs.get(listed))
         for number in numbers:
@@ -138,7 +224,7 @@ class Reader:
             until: a run's id; later runs are left out.
         """
         lines = self._connection.execute(
-            "SELECT run.name, moment, result.facts, counts FROM result"
+            "SELECT run.name, moment, result.facts, counts, tally FROM result"
             " JOIN run ON run.id = result.run JOIN target ON target.id = result.target"
             " JOIN findings ON findings.id = result.findings"
             " WHERE target.name = ? AND run.started <= ?"
@@ -146,9 +232,14 @@ class Reader:
             (clean(target), self._until(until), most),
         ).fetchall()
         found = []
-        for name, at, facts, counts in reversed(lines):
-            every, required = _parted(json.loads(counts))
+        for name, at, facts, counts, tally in reversed(lines):
+            every, required = _parted(self._counts(counts, tally))
             found.append(Point(name, moment(at), facts is not None, every, required))
+        return found
+
+    def _counts(self, inline: str, tally: int | None) -> dict[str, int]:
+        """Return counts by verdict; the first version kept them in the row."""
+        found: dict[str, int] = json.loads(inline if tally is None else self._blobs.get(tally))
         return found
 
     def since(

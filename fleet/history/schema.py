@@ -56,5 +56,24 @@ STEPS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE INDEX result_by_target ON result (target, moment);
     """,
+    # 2: who ran it, what it came to, what was changed, what lay there as a reader names it; and
+    #    counts by content (`tally`), which many lists share
+    """
+    ALTER TABLE run ADD COLUMN who TEXT NOT NULL DEFAULT '';
+    ALTER TABLE run ADD COLUMN host TEXT NOT NULL DEFAULT '';
+    ALTER TABLE run ADD COLUMN code INTEGER;
+    ALTER TABLE run ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+    ALTER TABLE result ADD COLUMN pieces INTEGER REFERENCES blob (id);
+    ALTER TABLE findings ADD COLUMN tally INTEGER REFERENCES blob (id);
+    CREATE TABLE action (
+      run INTEGER NOT NULL REFERENCES run (id),
+      place INTEGER NOT NULL,
+      target INTEGER NOT NULL REFERENCES target (id),
+      changed INTEGER NOT NULL,
+      steps INTEGER NOT NULL REFERENCES blob (id),
+      PRIMARY KEY (run, place)
+    ) WITHOUT ROWID;
+    CREATE INDEX action_by_target ON action (target);
+    """,
 )
 VERSION = len(STEPS)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from fleet.errors import FactsError
 from fleet.facts.model import FORMAT, Facts
@@ -26,7 +27,10 @@ HELD = 0  # what stands in the body in place of a value that was set aside
 
 def split(facts: Facts) -> tuple[bytes, list[Json]]:
     """Return the body of facts as JSON without contents, and the values set aside, in order."""
-    tree = clean(facts.model_dump(mode="json", exclude={"contents"}))
+    try:
+        tree: Json = json.loads(facts.model_dump_json(exclude={"contents"}))
+    except PydanticSerializationError:  # a lone surrogate, which JSON cannot say
+        tree = clean(facts.model_dump(mode="json", exclude={"contents"}))
     aside: list[Json] = []
     body = _apart(tree, aside)
     return packed(body), aside
@@ -58,9 +62,12 @@ def joined(body: bytes, aside: list[Json], contents: dict[str, bytes], *, where:
 
 
 def packed(value: Json) -> bytes:
-    """Return JSON in its one form: sorted keys, no blanks, UTF-8."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text.encode("utf-8", "surrogatepass")
+    """Return JSON in its one form: keys in their order, no blanks, UTF-8; see :func:`clean`."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return packed(clean(value))
 
 
 def clean(tree: Json) -> Json:
@@ -74,7 +81,7 @@ def clean(tree: Json) -> Json:
 
 def _apart(tree: Json, aside: list[Json]) -> Json:
     if isinstance(tree, dict):
-        return {key: _kept(key, tree[key], aside) for key in sorted(tree)}
+        return {key: _kept(key, tree[key], aside) for key in tree}
     if isinstance(tree, list):
         return [_apart(one, aside) for one in tree]
     return tree
@@ -93,7 +100,7 @@ def _together(tree: Json, values: Iterator[Json]) -> Json:
             key: next(values)
             if key in VOLATILE and value == HELD and value is not None
             else _together(value, values)
-            for key, value in sorted(tree.items())
+            for key, value in tree.items()
         }
     if isinstance(tree, list):
         return [_together(one, values) for one in tree]

@@ -2,15 +2,20 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from fleet.errors import HistoryError
+from fleet.facts.model import Facts
 from fleet.history.blobs import Blobs
+from fleet.history.compare import together
 from fleet.history.database import opened, told, transaction
-from fleet.history.model import Kept, Point, Since
+from fleet.history.model import Beside, Kept, Point, Since
 from fleet.history.reading import STRIP, Reader
+from fleet.history.retain import Pruned, Retention, drop, past
 from fleet.history.veil import Veil
 from fleet.history.writing import Writer
 from fleet.secrets import Secret
@@ -54,16 +59,17 @@ class History:
         with told(self.path):
             self._connection.close()
 
-    def save(self, run: Run, *, hide: Iterable[Secret] = ()) -> str:
+    def save(self, run: Run, beside: Beside | None = None, *, hide: Iterable[Secret] = ()) -> str:
         """Keep a run, whole or not at all, and return the id it goes by.
 
         Args:
             run: what to keep.
+            beside: what is kept with it.
             hide: secrets of the run; where a value of theirs stands in it all the same, it is
                 masked, and a file's content that holds one is not kept.
         """
         with told(self.path), transaction(self._connection):
-            return Writer(self._connection, self._blobs, Veil(hide)).run(run)
+            return Writer(self._connection, self._blobs, Veil(hide)).run(run, beside or Beside())
 
     def load(self, name: str, *, facts: bool = True) -> Run:
         """Return a run as it was, but for the variables of its targets, which are not kept.
@@ -75,10 +81,49 @@ class History:
         with told(self.path):
             return self._reader.run(self.resolve(name), facts=facts)
 
+    def facts(self, name: str, target: str) -> Facts | None:
+        """Return what one run read on one target; None where it read nothing there."""
+        with told(self.path):
+            return self._reader.facts(self.resolve(name), target)
+
+    def state(
+        self, *, after: datetime | None = None, until: datetime | None = None
+    ) -> tuple[Run, Beside] | None:
+        """Return each target as it was last seen within a time, as if one run had seen all.
+
+        None where nothing was seen in it. Facts are left out.
+        """
+        with told(self.path):
+            latest = self._reader.latest(after, until)
+            if not latest:
+                return None
+            runs = {name: self._reader.run(name, facts=False) for name in set(latest.values())}
+            kept = {name: self._reader.beside(name) for name in runs}
+        return together(latest, runs, kept)
+
+    def beside(self, name: str) -> Beside:
+        """Return who ran a run, what it changed, and which artifacts lay where."""
+        with told(self.path):
+            return self._reader.beside(self.resolve(name))
+
+    def listed(self, name: str) -> Kept:
+        """Return one run as a list shows it."""
+        with told(self.path):
+            return self._reader.listed(self.resolve(name))
+
     def runs(self, most: int | None = None) -> list[Kept]:
         """Return what is kept, the newest run first."""
         with told(self.path):
             return list(self._reader.runs(most))
+
+    def targets(self) -> list[str]:
+        """Return every target that a run looked at, by name."""
+        with told(self.path):
+            rows = self._connection.execute(
+                "SELECT DISTINCT name FROM target JOIN result ON result.target = target.id"
+                " ORDER BY name"
+            )
+            return [str(name) for (name,) in rows]
 
     def resolve(self, name: str) -> str:
         """Return the id that a word means: itself, a beginning of one, ``last``, ``last~1``.
@@ -119,6 +164,30 @@ class History:
         """
         with told(self.path):
             return self._reader.since(target, gates, until=until)
+
+    def prune(self, retention: Retention, now: datetime, *, dry: bool = False) -> Pruned:
+        """Let old runs go; a target's last run stays whatever its age.
+
+        Args:
+            retention: what is kept.
+            now: from which ages count.
+            dry: only say what would go.
+        """
+        with told(self.path):
+            before = self._size()
+            if dry:
+                return past(self._connection, retention, now)
+            with transaction(self._connection):
+                found = past(self._connection, retention, now)
+                if found.runs:
+                    drop(self._connection, self._blobs, found.runs)
+            if found.runs:
+                self._connection.execute("VACUUM")
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return replace(found, bytes=max(0, before - self._size()))
+
+    def _size(self) -> int:
+        return self.path.stat().st_size
 
     def _back(self, steps: int) -> list[str]:
         rows = self._connection.execute(

@@ -7,7 +7,7 @@ program's text sees it in an audit's evidence masked, and must not find it in th
 import json
 from collections.abc import Iterable
 
-from fleet.history.split import Json
+from fleet.history.split import Json, packed
 from fleet.secrets import MASK, Secret
 
 LEAST = 6  # characters; a shorter value stands in too much that is none
@@ -26,23 +26,21 @@ class Veil:
         """Whether bytes hold a secret's value."""
         return any(value in data for value in self._raw)
 
+    def text(self, text: str) -> str:
+        """Return a text with ``***`` in place of every secret's value."""
+        for value in self._values:
+            text = text.replace(value, MASK)
+        return text
+
     def over(self, data: bytes) -> bytes:
         """Return JSON with ``***`` in place of every secret's value in its texts."""
         if not any(value in data for value in self._spelt):
             return data
-        text = json.dumps(
-            self._hidden(json.loads(data)),
-            sort_keys=True,
-            separators=(",", ":"),
-            ensure_ascii=False,
-        )
-        return text.encode("utf-8", "surrogatepass")
+        return packed(self._hidden(json.loads(data)))
 
     def _hidden(self, tree: Json) -> Json:
         if isinstance(tree, str):
-            for value in self._values:
-                tree = tree.replace(value, MASK)
-            return tree
+            return self.text(tree)
         if isinstance(tree, dict):
             return {str(self._hidden(key)): self._hidden(one) for key, one in tree.items()}
         return [self._hidden(one) for one in tree] if isinstance(tree, list) else tree

@@ -3,7 +3,8 @@
 import json
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from fleet import __version__
@@ -11,12 +12,15 @@ from fleet.errors import HistoryError
 from fleet.facts.model import Facts
 from fleet.history.blobs import Blobs
 from fleet.history.codec import (
+    acted_json,
     drift_json,
     finding_json,
     gates_json,
+    pieces_json,
     target_json,
     trouble_json,
 )
+from fleet.history.model import Acted, Beside, Piece
 from fleet.history.split import Json, clean, packed, split
 from fleet.history.veil import Veil
 from fleet.verifier.model import Finding
@@ -33,13 +37,14 @@ class Writer:
         self._blobs = blobs
         self._veil = veil
         self._aside: list[Json] = []
+        self._told: dict[Finding, int] = {}
 
-    def run(self, run: Run) -> str:
+    def run(self, run: Run, beside: Beside) -> str:
         """Keep a run, and return the name it goes by: its id, with a number where it was taken."""
         name = self._name(run.id)
         number = self._insert(
-            "INSERT INTO run (name, command, started, finished, strict, fleet, gates, drift)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO run (name, command, started, finished, strict, fleet, gates, drift,"
+            " who, host, code, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 name,
                 run.command,
@@ -49,15 +54,21 @@ class Writer:
                 __version__,
                 self._kept(gates_json(run.gates), self._latest("gates")),
                 self._kept(drift_json(run.drift), self._latest("drift")),
+                str(clean(beside.who)),
+                str(clean(beside.host)),
+                beside.code,
+                self._veil.text(str(clean(beside.reason))),
             ),
         )
         place = 0
         for result in run.results:
-            self._result(number, place, result, run)
+            self._result(number, place, result, run, beside.pieces)
             place += 1
         for target, findings in by_target(run.fleetwide):
             self._fleetwide(number, place, target, findings, run)
             place += 1
+        for position, acted in enumerate(beside.acted):
+            self._acted(number, position, acted)
         self._connection.execute(
             "UPDATE run SET volatile = ? WHERE id = ?", (self._kept(self._aside, None), number)
         )
@@ -76,15 +87,31 @@ class Writer:
             name = f"{wanted}-{number}"
         return name
 
-    def _result(self, run: int, place: int, result: TargetResult, whole: Run) -> None:
-        target = self._target(result.target.name)
+    def _acted(self, run: int, place: int, acted: Acted) -> None:
+        steps = self._kept(acted_json(acted), None)
+        self._connection.execute(
+            "INSERT INTO action (run, place, target, changed, steps) VALUES (?, ?, ?, ?, ?)",
+            (run, place, self._target(acted.target), acted.changed, steps),
+        )
+
+    def _result(
+        self,
+        run: int,
+        place: int,
+        result: TargetResult,
+        whole: Run,
+        pieces: Mapping[str, Sequence[Piece]],
+    ) -> None:
+        name = result.target.name
+        target = self._target(name)
         before = self._before(target)
         facts, contents = self._facts(result.facts, before)
         moment = result.facts.taken_at if result.facts else whole.started
         trouble = result.trouble
         self._connection.execute(
             "INSERT INTO result (run, place, target, moment, fleetwide, about, facts, contents,"
-            " findings, trouble, milliseconds) VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)",
+            " findings, trouble, milliseconds, pieces)"
+            " VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)",
             (
                 run,
                 place,
@@ -96,6 +123,9 @@ class Writer:
                 self._findings(result.findings, before.get("list")),
                 None if trouble is None else self._kept(trouble_json(trouble), None),
                 result.milliseconds,
+                self._kept(pieces_json(pieces[name]), before.get("pieces"))
+                if name in pieces
+                else None,
             ),
         )
 
@@ -109,16 +139,21 @@ class Writer:
             (run, place, target, micro(whole.started), self._findings(findings, None)),
         )
 
-    def _before(self, target: int) -> dict[str, int]:
+    def _before(self, target: int) -> dict[str, int | None]:
         """Return what was kept of a target last, by what it is: the new will resemble it."""
         row = self._connection.execute(
-            "SELECT about, facts, list FROM result JOIN findings ON findings.id = result.findings"
+            "SELECT about, facts, list, pieces FROM result"
+            " JOIN findings ON findings.id = result.findings"
             " WHERE target = ? AND facts IS NOT NULL ORDER BY moment DESC LIMIT 1",
             (target,),
         ).fetchone()
-        return {} if row is None else dict(zip(("about", "facts", "list"), row, strict=True))
+        return (
+            {} if row is None else dict(zip(("about", "facts", "list", "pieces"), row, strict=True))
+        )
 
-    def _facts(self, facts: Facts | None, before: dict[str, int]) -> tuple[int | None, int | None]:
+    def _facts(
+        self, facts: Facts | None, before: dict[str, int | None]
+    ) -> tuple[int | None, int | None]:
         if facts is None:
             self._aside.append([])
             return None, None
@@ -140,10 +175,19 @@ class Writer:
         row = self._connection.execute("SELECT id FROM findings WHERE list = ?", (kept,)).fetchone()
         if row is not None:
             return int(row[0])
-        told = json.dumps(counted(findings), sort_keys=True)
-        return self._insert("INSERT INTO findings (list, counts) VALUES (?, ?)", (kept, told))
+        tally = self._blobs.put(json.dumps(counted(findings), sort_keys=True).encode())
+        return self._insert(
+            "INSERT INTO findings (list, counts, tally) VALUES (?, '', ?)", (kept, tally)
+        )
 
     def _finding(self, finding: Finding) -> int:
+        """Keep a finding without its target; most are told of many targets."""
+        shared = replace(finding, target="")
+        if shared not in self._told:
+            self._told[shared] = self._finding_anew(finding)
+        return self._told[shared]
+
+    def _finding_anew(self, finding: Finding) -> int:
         latest = self._connection.execute(
             "SELECT body FROM finding WHERE gate = ? AND verdict = ? ORDER BY id DESC LIMIT 1",
             (finding.gate, finding.verdict.value),

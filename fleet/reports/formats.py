@@ -9,4 +9,5 @@ FORMATS = {
     "html": "fleet.reports.html:render",
     "github": "fleet.reports.github:render",
     "tap": "fleet.reports.tap:render",
+    "prometheus": "fleet.reports.prometheus:render",
 }

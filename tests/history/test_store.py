@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from support.any_run import runs
-from support.crafted import START, craft, finding, result, run
+from support.crafted import START, craft
+from support.nights import CONTENT, at, blobs, night, with_facts
 
 from fleet.errors import HistoryError
-from fleet.facts.model import EnvValue, Facts, LaunchFact, PathFact, State
+from fleet.facts.model import Facts
 from fleet.facts.saved import dumps
 from fleet.history.split import clean
 from fleet.history.store import History
@@ -25,30 +26,6 @@ from fleet.reports.view import View
 from fleet.secrets import Secret
 from fleet.verifier.model import Verdict
 from fleet.verifier.run import Run
-
-CONTENT = b"export default function bridge() {}\n" * 40
-
-
-def at(run: Run, day: int, name: str = "") -> Run:
-    """Return a run as if it had been on another day."""
-    moved = timedelta(days=day)
-    results = tuple(
-        replace(r, facts=r.facts.model_copy(update={"taken_at": r.facts.taken_at + moved}))
-        if r.facts
-        else r
-        for r in run.results
-    )
-    return replace(
-        run,
-        id=name or f"2026-09-{day + 1:02}T08",
-        started=run.started + moved,
-        finished=run.finished + moved,
-        results=results,
-    )
-
-
-def night(day: int, verdict: Verdict, gate: str = "bridge.feed") -> Run:
-    return at(run(result("box", finding("box", gate, verdict, "told", required=True))), day)
 
 
 @pytest.mark.parametrize("name", ["mixed", "hostile", "crowd", "wide", "nothing", "silent"])
@@ -87,37 +64,6 @@ def clean_of(facts: Facts) -> object:
     return told | {"target": clean(facts.target), "address": clean(facts.address)}
 
 
-def with_facts(name: str = "box", nonce: str = "a" * 32) -> Run:
-    sha = hashlib.sha256(CONTENT).hexdigest()
-    made = run(result(name, finding(name, "bridge.feed", Verdict.PASS, "can feed")))
-    facts = made.results[0].facts
-    assert facts is not None
-    digest = hashlib.sha256(nonce.encode()).hexdigest()
-    told = facts.model_copy(
-        update={
-            "nonce": nonce,
-            "paths": {
-                "~/b.ts": PathFact(
-                    path="~/b.ts",
-                    absolute="/home/me/b.ts",
-                    state=State.PRESENT,
-                    kind="file",
-                    sha256=sha,
-                )
-            },
-            "launches": {
-                "bash -lc": LaunchFact(
-                    launch="bash -lc",
-                    state="ok",
-                    variables={"TOKEN": EnvValue(set=True, length=20, digest=digest)},
-                )
-            },
-            "contents": {sha: CONTENT},
-        }
-    )
-    return replace(made, results=(replace(made.results[0], facts=told),))
-
-
 def test_facts_come_back_whole_with_contents_and_digests(tmp_path: Path) -> None:
     with History(tmp_path / "h.db", write=True) as history:
         for day, nonce in enumerate(("a" * 32, "b" * 32)):
@@ -139,13 +85,6 @@ def test_what_did_not_change_is_kept_once(tmp_path: Path) -> None:
     bodies = body.execute("SELECT count(DISTINCT facts), count(DISTINCT contents) FROM result")
     assert bodies.fetchone() == (1, 1)
     body.close()
-
-
-def blobs(path: Path) -> int:
-    connection = sqlite3.connect(path)
-    number = int(connection.execute("SELECT count(*) FROM blob").fetchone()[0])
-    connection.close()
-    return number
 
 
 def test_a_secret_is_masked_and_its_content_is_not_kept(tmp_path: Path) -> None:

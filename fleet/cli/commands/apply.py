@@ -3,11 +3,11 @@
 import click
 
 from fleet.cli.engine import Engine
-from fleet.cli.options import INVENTORY, REPORT, TARGETS, WORK, Options, takes
+from fleet.cli.options import INVENTORY, KEEP, REPORT, TARGETS, WORK, Options, takes
 
 
 @click.command(short_help="Change what the plan shows, after asking.")
-@takes(*INVENTORY, *TARGETS, "adopt", "prune", "diff", "yes", *WORK, *REPORT)
+@takes(*INVENTORY, *TARGETS, "adopt", "prune", "diff", "yes", *WORK, *REPORT, *KEEP)
 @click.pass_obj
 def apply(engine: Engine, options: Options) -> int:
     """Show what would change, ask, and change it; does not verify it.
@@ -16,4 +16,4 @@ def apply(engine: Engine, options: Options) -> int:
     """
     from fleet.cli.deploying import deployed, finish  # noqa: PLC0415 - lazy
 
-    return finish(deployed(engine, options), options)
+    return finish(deployed(engine, options), options, "apply")

@@ -43,11 +43,12 @@ def audit(
     One connection and one look a target. Exits 2 when a required gate fails, 3 when something
     required could not be checked.
     """
+    from fleet.cli.keeping import keep as keep_run  # noqa: PLC0415 - lazy
     from fleet.cli.output import report  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
 
     repeated = keep or every is not None or times is not None
-    if repeated and options.from_dir is not None:
+    if repeated and (options.from_dir is not None or options.from_run):
         raise UsageError(
             "--keep keeps connections open, and --from connects to none",
             hint="leave --keep, --every and --times out, or --from",
@@ -59,8 +60,18 @@ def audit(
             return engine.audit(targets, context, options.audit(), observer, "audit")
 
     if not repeated:
-        return report(once(), options)
+        run = once()
+        keep_run(run, context, options)
+        return report(run, options)
+    from fleet.cli.keeping import Spared  # noqa: PLC0415 - lazy
     from fleet.cli.repeating import MINUTE, Again, repeat  # noqa: PLC0415 - lazy
 
+    spared = Spared(context, options)
+
+    def again() -> "Run":
+        run = once()
+        spared.keep(run)
+        return run
+
     with engine.keeping(context):
-        return repeat(once, Again(every or MINUTE, times), options)
+        return repeat(again, Again(every or MINUTE, times), options)

@@ -38,6 +38,7 @@ fleet drift docker-daemon:pi-devbox:latest -e toolkit_clone=~/mempalace-toolkit"
 @click.pass_obj
 def drift(engine: Engine, words: tuple[str, ...], options: Options) -> int:
     """Hold the sides of one thing against each other."""
+    from fleet.cli.keeping import keep  # noqa: PLC0415 - lazy
     from fleet.cli.output import report  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
 
@@ -45,6 +46,7 @@ def drift(engine: Engine, words: tuple[str, ...], options: Options) -> int:
     known_names(context, options)
     with watching(len(targets), options) as observer:
         run = engine.drift(targets, context, options.audit(), observer)
+    keep(run, context, options)
     return report(run, options)
 
 

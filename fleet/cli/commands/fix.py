@@ -32,6 +32,7 @@ def fix(engine: Engine, gate: str | None, options: Options) -> int:
     Only the artifacts that the failing gates are about are deployed. What only a person can put
     right is told with what to do. GATE narrows it to one gate, whose verdict then decides.
     """
+    from fleet.cli.keeping import keep  # noqa: PLC0415 - lazy
     from fleet.cli.output import report  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
     from fleet.engine.fix import fixes, judged_by  # noqa: PLC0415 - lazy
@@ -45,13 +46,16 @@ def fix(engine: Engine, gate: str | None, options: Options) -> int:
     concerned = tuple(t for t in targets if t.name in found.artifacts)
     if not concerned:
         click.echo(_nothing(found, gate), err=True)
+        keep(run, context, options)
         return report(judged_by(run, gate), options)
-    applied = _fixed(engine, context, concerned, found, options)
+    plans, applied = _fixed(engine, context, concerned, found, options)
     if applied is None:
+        keep(run, context, options)
         return FAILED
     if applied:
         with watching(len(targets), options) as observer:
             run = engine.audit(targets, context, options.audit(), observer, "fix")
+    keep(run, context, options, plans, applied)
     return report(judged_by(run, gate), options)
 
 
@@ -83,8 +87,8 @@ def _fixed(
     targets: "tuple[Target, ...]",
     found: "Fixes",
     options: Options,
-) -> "tuple[TargetApplied, ...] | None":
-    """Plan, show, ask and apply; None where the answer was no or a plan cannot be carried out."""
+) -> "tuple[tuple[TargetPlan, ...], tuple[TargetApplied, ...] | None]":
+    """Plan, show, ask, apply; applied is None where somebody said no, or a plan cannot be."""
     from fleet.cli.deploying import carry_out  # noqa: PLC0415 - lazy
     from fleet.cli.output import view  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
@@ -105,4 +109,4 @@ def _fixed(
     _tell(unchanged(found, plans), options)
     if applied:
         click.echo(applied_text(applied, view(options)), err=options.aside)
-    return applied
+    return plans, applied

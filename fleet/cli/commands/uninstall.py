@@ -3,11 +3,11 @@
 import click
 
 from fleet.cli.engine import Engine
-from fleet.cli.options import INVENTORY, REPORT, TARGETS, WORK, Options, takes
+from fleet.cli.options import INVENTORY, KEEP, REPORT, TARGETS, WORK, Options, takes
 
 
 @click.command(short_help="Remove what fleet put there, after asking.")
-@takes(*INVENTORY, *TARGETS, "diff", "yes", *WORK, *REPORT)
+@takes(*INVENTORY, *TARGETS, "diff", "yes", *WORK, *REPORT, *KEEP)
 @click.pass_obj
 def uninstall(engine: Engine, options: Options) -> int:
     """Remove what fleet put on each target; shows it and asks first.
@@ -16,4 +16,4 @@ def uninstall(engine: Engine, options: Options) -> int:
     """
     from fleet.cli.deploying import deployed, finish  # noqa: PLC0415 - lazy
 
-    return finish(deployed(engine, options, removal=True), options)
+    return finish(deployed(engine, options, removal=True), options, "uninstall")

@@ -1,0 +1,86 @@
+"""What a run leaves behind for the history: who, and which artifacts lay where."""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from fleet.engine.context import Context
+from fleet.errors import FleetError
+from fleet.facts.model import Facts, PathFact, git_blob
+from fleet.history.model import Piece
+from fleet.systems.model import Artifact, Package
+from fleet.systems.resolve import resolve
+from fleet.verifier.run import Run
+from fleet.verifier.toolkit import Toolkit
+
+LONGEST_VERSION = 60
+
+
+def pieces(run: Run, context: Context) -> Mapping[str, tuple[Piece, ...]]:
+    """Return the artifacts that lay on each target that answered, by its name."""
+    found = {}
+    for result in run.results:
+        if result.facts is None:
+            continue
+        try:
+            resolved = resolve(context.systems(result.target), result.target)
+        except FleetError:
+            continue  # the audit told it
+        toolkit = context.toolkit(result.target)
+        found[result.target.name] = tuple(
+            piece
+            for r in resolved
+            for name, artifact in r.artifacts.items()
+            for piece in _piece(f"{r.system.system}.{name}", artifact, result.facts, toolkit)
+        )
+    return found
+
+
+def _piece(name: str, artifact: Artifact, facts: Facts, toolkit: Toolkit | None) -> Iterator[Piece]:
+    fact = facts.paths.get(artifact.path) if artifact.path else None
+    version = _version(artifact, facts) if isinstance(artifact, Package) else ""
+    if fact is None:
+        if version:
+            yield Piece(name, "present", version=version)
+        return
+    commit, date = _commit(fact, facts, toolkit)
+    yield Piece(
+        name=name,
+        state=fact.state.value,
+        where=fact.final or "",
+        content=fact.sha256 or "",
+        commit=commit,
+        date=date,
+        version=version,
+    )
+
+
+def _commit(fact: PathFact, facts: Facts, toolkit: Toolkit | None) -> tuple[str, str]:
+    content = facts.content(fact)
+    if toolkit is None or content is None:
+        return "", ""
+    named = toolkit.name(git_blob(content))
+    return (named[1].id, named[1].date) if named else ("", "")
+
+
+def _version(package: Package, facts: Facts) -> str:
+    """Return the version of a package: as its program says, or its manifest."""
+    command = package.command or package.package
+    for launch in facts.launches.values():
+        seen = launch.commands.get(command)
+        if seen is None:
+            continue
+        if seen.version:
+            return seen.version[:LONGEST_VERSION]
+        told = _manifest(facts.content(seen.manifest))
+        if told:
+            return told
+    return ""
+
+
+def _manifest(content: bytes | None) -> str:
+    try:
+        told = json.loads(content or b"{}")
+    except (ValueError, RecursionError):
+        return ""
+    version = told.get("version") if isinstance(told, dict) else None
+    return version[:LONGEST_VERSION] if isinstance(version, str) else ""
