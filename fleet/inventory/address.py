@@ -180,7 +180,7 @@ def _ssh(user: str | None, host: str, text: str, place: Place | None) -> Address
         name, port = _unbracketed(prefix, host, place), None
     else:
         name, colon, digits = host.partition(":")
-        port = _port(digits, place) if colon else None
+        port = _port(digits, place, "" if user else text) if colon else None
     return ssh_address(name, user, port, place=place)
 
 
@@ -245,7 +245,7 @@ def _refuse_scheme(text: str, scheme: str, place: Place | None) -> NoReturn:
     elif close:
         hint = f"did you mean {FORMS[Scheme(close)]}?"
     elif "/" not in text and text.count(":") == 1:
-        _port(text.rpartition(":")[2], place)
+        _port(text.rpartition(":")[2], place, text)
     else:
         hint = _forms()
     _refuse(f"`{text}` is no address: `{scheme}:` is not known", place, hint)
@@ -255,9 +255,13 @@ def _forms() -> str:
     return wrapped(f"addresses: user@host:port, {', '.join(FORMS.values())}")
 
 
-def _port(digits: str, place: Place | None) -> int:
+def _port(digits: str, place: Place | None, text: str = "") -> int:
+    """Return a port; ``text`` is what may have been meant for an image's name."""
     if not _PORT.fullmatch(digits) or not 1 <= int(digits) <= MAX_PORT:
-        _refuse(f"`{digits}` is no port", place, "a port is a number from 1 to 65535")
+        hint = "a port is a number from 1 to 65535"
+        if text and not digits.isdigit() and _REFERENCE.fullmatch(text):
+            hint += f"\nan image in an engine is docker-daemon:{text}"
+        _refuse(f"`{digits}` is no port", place, hint)
     return int(digits)
 
 

@@ -57,6 +57,9 @@ def image_reference(text: str) -> ImageReference:
         raise ValueError("what follows its @ is no digest; for credentials use `docker login`")
     named, at, digest = text.partition("@")
     registry, slash, rest = named.partition("/")
+    host = registry.partition(":")[0]
+    if not slash and ("." in host or host == LOCALHOST) and _HOST.fullmatch(registry):
+        raise ValueError("it names a registry and no image in it")
     if not slash or not (set(registry) & set(".:") or registry == LOCALHOST):
         raise ValueError("it names no registry; its host comes first")
     if not _HOST.fullmatch(registry):

@@ -141,7 +141,7 @@ def test_an_artifact_is_no_image(tmp_path: Path) -> None:
         ("oci-archive", b"text" * 999, "it is no tar archive"),
         ("docker-archive", layer([]), "index.json is missing"),
         ("rootfs", None, "no such file or folder"),
-        ("rootfs", b"", "Not a directory"),
+        ("rootfs", b"", "it is no folder"),
     ],
 )
 def test_what_is_no_image_is_said(
@@ -153,6 +153,13 @@ def test_what_is_no_image_is_said(
     with pytest.raises((ProbeError, Unreachable), match=said) as caught:
         collect(image(scheme, path))
     assert caught.value.where == f"{scheme}:{path}"
+
+
+@pytest.mark.parametrize("scheme", ["oci-archive", "docker-archive"])
+def test_a_folder_is_no_archive(scheme: str, tmp_path: Path) -> None:
+    with pytest.raises(Unreachable, match="it is a folder, not an archive") as caught:
+        collect(image(scheme, tmp_path))
+    assert "oci: reads a layout's folder" in caught.value.hint
 
 
 def test_pipes_and_links_on_this_machine_are_not_followed(tmp_path: Path) -> None:

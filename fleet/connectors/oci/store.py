@@ -175,15 +175,27 @@ def unreadable_archive(error: Exception, where: str) -> ProbeError:
     )
 
 
+_STARTED = "the path is taken from where fleet was started"
+_WHY = {
+    errno.ENOENT: ("there is no such file or folder", _STARTED),
+    errno.EISDIR: (
+        "it is a folder, not an archive",
+        "oci: reads a layout's folder, rootfs: an unpacked root file system",
+    ),
+    errno.ENOTDIR: (
+        "it is no folder, or leads through a file",
+        "docker-archive: reads what docker save writes, oci-archive: a layout in a tar archive",
+    ),
+}
+
+
 def unopened(error: OSError, where: str) -> Unreachable:
     """Say that a file or folder on the controller cannot be opened."""
-    why = {errno.ENOENT: "there is no such file or folder"}
-    return Unreachable(
-        why.get(error.errno or 0, f"cannot be opened: {error.strerror or error}"),
-        stage="missing",
-        where=where,
-        hint="the path is taken from where fleet was started",
+    what, hint = _WHY.get(
+        error.errno or 0,
+        (f"cannot be opened: {error.strerror or error}", _STARTED),
     )
+    return Unreachable(what, stage="missing", where=where, hint=hint)
 
 
 def content(store: Store, name: str, shown: str, digest: str = "") -> bytes:
