@@ -38,9 +38,21 @@ class FleetError(Exception):
         self.hint = hint
         super().__init__(what)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes whole, whatever a leaf's own constructor wants."""
+        return _restored, (type(self), self.args, self.__dict__)
+
     def __str__(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what
         return f"{head}\n  {self.hint}" if self.hint else head
+
+
+def _restored(
+    kind: type[FleetError], args: tuple[object, ...], told: dict[str, object]
+) -> FleetError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(told)
+    return error
 
 
 class UsageError(FleetError):

@@ -18,7 +18,19 @@ ROOM = 34  # cells for the names of those that are being worked on
 
 
 class Told(NullObserver):
-    """Tells only what concerns the whole job, one line each, on stderr."""
+    """Tells only what concerns the whole job, one line each, on stderr.
+
+    Args:
+        each: whether what each target comes to is told too, as it comes.
+    """
+
+    def __init__(self, *, each: bool = False) -> None:
+        self._each = each
+
+    def target_judged(self, name: str, ok: bool, note: str) -> None:  # noqa: ARG002 - told either way
+        """Tell a target's result, where that is wanted."""
+        if self._each:
+            self.said(f"{name}: {note}")
 
     def said(self, text: str) -> None:
         """Write it."""
@@ -28,10 +40,15 @@ class Told(NullObserver):
 
 
 class Bar:
-    """Counts targets and names those that are being worked on. Safe from any thread."""
+    """Counts targets and names those that are being worked on. Safe from any thread.
 
-    def __init__(self, progress: "Progress", total: int | None) -> None:
+    What a target comes to is told as it comes; where its gates hold, only if ``each`` says so.
+    """
+
+    def __init__(self, progress: "Progress", total: int | None, *, each: bool = False) -> None:
         self._progress = progress
+        self._each = each
+        self._failed: set[str] = set()
         self._lock = Lock()
         self._running: dict[str, None] = {}
         self._started = 0
@@ -49,10 +66,16 @@ class Bar:
     def target_finished(self, name: str, ok: bool, note: str) -> None:
         """Count a target; one that failed is told at once, so that nobody waits for nothing."""
         if not ok:
+            self._failed.add(name)
             self.said(f"{name}: {note}" if note else f"{name}: failed")
         with self._lock:
             self._running.pop(name, None)
             self._progress.update(self._task, advance=1, names=self._names())
+
+    def target_judged(self, name: str, ok: bool, note: str) -> None:
+        """Tell what a target comes to, unless it was told already why it could not be asked."""
+        if name not in self._failed and (self._each or not ok):
+            self.said(f"{name}: {note}")
 
     def said(self, text: str) -> None:
         """Write a line above the bar."""
@@ -74,10 +97,10 @@ def watching(total: int | None, options: Options) -> Iterator[Observer]:
     if options.quiet:
         yield NullObserver()
     elif not sys.stderr.isatty():
-        yield Told()
+        yield Told(each=options.verbose)
     else:
         with _progress() as progress:
-            yield Bar(progress, total)
+            yield Bar(progress, total, each=options.verbose)
 
 
 def _progress() -> "Progress":

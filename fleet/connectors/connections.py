@@ -43,7 +43,7 @@ class Lasting(Connector, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    target: Target
+    way: Target
     connector: Lasting
     since: float
 
@@ -113,7 +113,7 @@ class Connections:
         if kept is None:
             return None
         old = time.monotonic() - kept.since > self._seconds
-        if old or _way(kept.target) != _way(target):
+        if old or kept.way != registry.bare(target):
             kept.connector.close()
             return None
         kept.connector.timeout = timeout
@@ -128,13 +128,8 @@ class Connections:
             full = target.name in self._idle or len(self._idle) >= self._most
             if full or not self._keep:
                 return False
-            self._idle[target.name] = _Kept(target, connector, since)
+            self._idle[target.name] = _Kept(registry.bare(target), connector, since)
         return True
-
-
-def _way(target: Target) -> tuple[object, ...]:
-    """Return what decides how a target is reached."""
-    return target.address, target.become, target.identity, dict(target.variables)
 
 
 def _affordable() -> int:

@@ -22,6 +22,17 @@ CONNECTORS = {
     Scheme.DOCKER: "fleet.connectors.image:ImageConnector",
 }
 
+#: The variables of a target that say how it is reached and read; connectors read no others.
+WAYS = (
+    "docker_host",
+    "image_env",
+    "image_way",
+    "platform",
+    "registry_ca",
+    "registry_insecure",
+    "user",
+)
+
 # Set by tests only. Threads of a pool share it, so it is no context variable.
 _stand_ins: list[Mapping[str, FakeConnector]] = []
 
@@ -38,6 +49,19 @@ def connect(target: Target, *, timeout: float) -> Connector:
     module, _, name = CONNECTORS[target.address.scheme].partition(":")
     make = cast("Callable[..., Connector]", getattr(import_module(module), name))
     return make(target, timeout=timeout)
+
+
+def bare(target: Target) -> Target:
+    """Return a target with what its connector needs to know of it, and nothing else."""
+    ways = {name: target.variables[name] for name in WAYS if name in target.variables}
+    return Target(
+        target.name,
+        target.address,
+        variables=ways,
+        launches=target.launches,
+        become=target.become,
+        identity=target.identity,
+    )
 
 
 @contextmanager

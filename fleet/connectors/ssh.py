@@ -77,7 +77,7 @@ class SshConnector:
             ProbeError: too much was answered, or something else than was asked.
         """
         taken_at = datetime.now(UTC)
-        outcome = self._run(probe_script(request))
+        outcome = self._run(probe_script(request), only_looks=True)
         return read_facts(outcome.output, request, self._target, kind="host", taken_at=taken_at)
 
     def apply(self, script: str, payload: Secret) -> Outcome:
@@ -132,9 +132,9 @@ class SshConnector:
             self.connects += 1
         return self._session
 
-    def _run(self, text: str) -> Outcome:
+    def _run(self, text: str, *, only_looks: bool = False) -> Outcome:
         """Run a program with the target's ``sh``."""
-        deadline = Deadline(self.timeout)
+        deadline = Deadline(self.timeout, only_looks=only_looks)
         program = Program(text)
         session, channel = self._channel(deadline)
         exchange = _Exchange(channel, self._max_bytes, self._target.name)

@@ -1,6 +1,6 @@
 """Auditing: look at every target, judge what was seen, and say what it comes down to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fleet.engine.context import Context, narrowed
 from fleet.engine.facts import Looked, gather
-from fleet.engine.observer import Observer
+from fleet.engine.observer import NullObserver, Observer
 from fleet.engine.options import AuditOptions
 from fleet.errors import FactsError, PlanError, ProbeError, TargetError, Unreachable
 from fleet.facts.model import Facts
@@ -21,7 +21,7 @@ from fleet.verifier.fleetwide.member import Member
 from fleet.verifier.fleetwide.rules import SYSTEM, judge_fleet
 from fleet.verifier.fleetwide.table import tables
 from fleet.verifier.judge import Expectations, judge, judge_unreachable
-from fleet.verifier.run import Run, TargetResult
+from fleet.verifier.run import Run, TargetResult, in_short
 from fleet.verifier.waivers import waived
 
 
@@ -55,9 +55,8 @@ def audit(
         looked = recorded(chosen, context, options)
     else:
         looked = _looked(chosen, context, options, observer, seen or {})
-    seen_all = tuple(looked)
     today = started.date()
-    results = tuple(judged(one, context, today) for one in seen_all)
+    seen_all, results = _judged_as_they_come(looked, chosen, context, options, observer, today)
     members = [member(one, context) for one in seen_all]
     fleet = context.inventory.targets if context.inventory else chosen
     return Run(
@@ -71,6 +70,25 @@ def audit(
         gates=gates_of(seen_all),
         drift=tuple(t for t in tables(members, fleet) if len(t.sides) > 1),
     )
+
+
+def _judged_as_they_come(
+    looked: Iterable[Looked],
+    targets: Sequence[Target],
+    context: Context,
+    options: AuditOptions,
+    observer: Observer | None,
+    today: date,
+) -> tuple[tuple[Looked, ...], tuple[TargetResult, ...]]:
+    """Judge each target as soon as it was seen, and tell of it; both in the order of targets."""
+    told = observer or NullObserver()
+    came: dict[str, tuple[Looked, TargetResult]] = {}
+    for one in looked:
+        result = judged(one, context, today)
+        came[one.target.name] = one, result
+        told.target_judged(one.target.name, *in_short(result, strict=options.strict))
+    ordered = [came[target.name] for target in targets]
+    return tuple(one for one, _ in ordered), tuple(result for _, result in ordered)
 
 
 def gates_of(looked: Sequence[Looked]) -> tuple[Gate, ...]:
@@ -94,10 +112,10 @@ def _looked(
     seen: Mapping[str, Looked],
 ) -> Iterator[Looked]:
     unseen = [target for target in targets if target.name not in seen]
-    fresh = gather(unseen, context, options, observer)
     for target in targets:
-        held = seen.get(target.name)
-        yield replace(held, target=target) if held else next(fresh)
+        if target.name in seen:
+            yield replace(seen[target.name], target=target)
+    yield from gather(unseen, context, options, observer)
 
 
 def recorded(

@@ -2,7 +2,7 @@
 
 from fleet.connectors.base import Connector
 from fleet.engine.context import Context
-from fleet.engine.facts import ask_endpoints
+from fleet.engine.palaces import PalaceQuestion, ask_palaces, palace_question
 from fleet.errors import ApplyError
 from fleet.facts.model import EndpointFact
 from fleet.installers.model import Plan, Run
@@ -30,11 +30,12 @@ def await_palace(
     for r in resolved:
         if not _started(r, plan):
             continue
-        if not ask_endpoints(r, connector, context, places=("target",)):
+        question = palace_question(r, context.folder)
+        if question.declared is None:
             continue
 
-        def ask(r: Resolved = r) -> EndpointFact:
-            return ask_endpoints(r, connector, context, places=("target",))[0]
+        def ask(question: PalaceQuestion = question) -> EndpointFact:
+            return ask_palaces(question, connector, context.secrets, places=("target",))[0]
 
         heard = wait_until_answers(ask, SECONDS)
         if heard.version:

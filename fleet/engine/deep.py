@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fleet.connectors.base import Connector
-from fleet.engine.options import AuditOptions
 from fleet.errors import FleetError
 from fleet.facts.deep import DeepFact
 from fleet.facts.model import Facts
@@ -19,33 +18,38 @@ AGENT_DIR = "~/.pi/agent"
 _MARGIN_SECONDS = 3
 
 
+def agent_folder(resolved: Sequence[Resolved]) -> str | None:
+    """Return pi's agent folder where a system of the target asks for a deep check, else None."""
+    asking = next((r for r in resolved if any(gate.deep for gate in r.system.gates)), None)
+    if asking is None:
+        return None
+    declared = asking.variables.get("agent_dir")
+    return declared if isinstance(declared, str) and declared else AGENT_DIR
+
+
 def with_deep(
-    facts: Facts,
-    target: Target,
-    resolved: Sequence[Resolved],
-    connector: Connector,
-    options: AuditOptions,
+    facts: Facts, target: Target, agent_dir: str, connector: Connector, limit: float
 ) -> Facts:
-    """Return facts with what a deep check saw, where a system of the target asks for one.
+    """Return facts with what a deep check saw.
 
     Raises nothing: what keeps a deep check from running is its fact.
+
+    Args:
+        facts: what was seen already.
+        target: whose they are.
+        agent_dir: pi's agent folder there.
+        connector: leads to it.
+        limit: seconds that it may take.
     """
-    asking = [r for r in resolved if any(gate.deep for gate in r.system.gates)]
-    if not asking:
-        return facts
     try:
-        deep = _checked(facts, target, asking[0], connector, options)
+        deep = _checked(facts, target, agent_dir, connector, limit)
     except FleetError as error:
         deep = DeepFact(state="unsupported", why=error.what)
     return facts.model_copy(update={"deep": deep})
 
 
 def _checked(
-    facts: Facts,
-    target: Target,
-    resolved: Resolved,
-    connector: Connector,
-    options: AuditOptions,
+    facts: Facts, target: Target, agent_dir: str, connector: Connector, limit: float
 ) -> DeepFact:
     from fleet.probes.deep.script import (  # noqa: PLC0415 - only a deep check needs it
         LEAST_SECONDS,
@@ -57,33 +61,32 @@ def _checked(
     launch = _launch(target, facts)
     if launch is None:
         return DeepFact(state="unsupported", why="no way of launching pi is declared")
-    seconds = math.floor(options.seconds(target.kind)) - _MARGIN_SECONDS
+    seconds = math.floor(limit) - _MARGIN_SECONDS
     if seconds < LEAST_SECONDS:
         least = LEAST_SECONDS + _MARGIN_SECONDS
         return DeepFact(state="unsupported", why=f"it needs a --timeout of {least} s or more")
     nonce = secrets.token_hex(16)
-    agent_dir = resolved.variables.get("agent_dir")
     script = deep_script(
         nonce=nonce,
         seconds=min(seconds, MOST_SECONDS),
         launch=launch,
-        agent_dir=agent_dir if isinstance(agent_dir, str) and agent_dir else AGENT_DIR,
+        agent_dir=agent_dir,
         assume=target.kind is Kind.IMAGE,
     )
-    with _runner(target, connector, options) as runner:
+    with _runner(target, connector, limit) as runner:
         output = runner.apply(script, Secret("")).output
     return read_deep(output, nonce=nonce, launch=launch)
 
 
 @contextmanager
-def _runner(target: Target, connector: Connector, options: AuditOptions) -> Iterator[Connector]:
+def _runner(target: Target, connector: Connector, limit: float) -> Iterator[Connector]:
     """Yield what can run a program on a target: its connector, or an image's started container."""
     if target.kind is not Kind.IMAGE:
         yield connector
         return
     from fleet.connectors.image_started import started  # noqa: PLC0415 - only images need it
 
-    with started(target, timeout=options.seconds(target.kind)) as container:
+    with started(target, timeout=limit) as container:
         yield container
 
 

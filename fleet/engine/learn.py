@@ -104,7 +104,7 @@ def _look(
         if _fits(system, wide) and (not options.systems or system.system in options.systems)
     )
     wide = replace(wide, systems=systems)
-    looked = next(iter(gather([wide], context, options, observer, probe=False)))
+    (looked,) = gather([wide], context, options, observer, probe=False)
     if looked.facts is None:
         raise looked.trouble or Unreachable("nothing was seen", stage="missing", where=target.name)
     return wide, looked.facts

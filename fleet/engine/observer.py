@@ -17,6 +17,10 @@ class Observer(Protocol):
         """Work on a target ended; ``note`` is one line, empty when there is nothing to tell."""
         ...
 
+    def target_judged(self, name: str, ok: bool, note: str) -> None:
+        """A target's gates were asked; ``note`` is one line: what they come to."""
+        ...
+
     def said(self, text: str) -> None:
         """Something about the job as a whole, one line."""
         ...
@@ -29,6 +33,9 @@ class NullObserver:
         """Ignore it."""
 
     def target_finished(self, name: str, ok: bool, note: str) -> None:
+        """Ignore it."""
+
+    def target_judged(self, name: str, ok: bool, note: str) -> None:
         """Ignore it."""
 
     def said(self, text: str) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fleet.facts.model import Facts
 
 DEFAULT_JOBS = 16
+THREADS, PROCESSES, DASK = "threads", "processes", "dask://"
 DEFAULT_SECONDS = {Kind.HOST: 30.0, Kind.CONTAINER: 30.0, Kind.IMAGE: 300.0}
 
 
@@ -30,6 +31,8 @@ class AuditOptions:
         facts: facts to judge instead, by target; ``facts_of`` says whose, for messages.
         deep: whether pi itself is run, on the target and against a scratch palace.
         scan: how much of an image's layers is read in search of secrets.
+        executor: where targets are looked at from: ``threads``, ``processes``, or the scheduler of
+            a cluster as ``dask://HOST:PORT``.
     """
 
     jobs: int = DEFAULT_JOBS
@@ -42,6 +45,7 @@ class AuditOptions:
     facts_of: str = ""
     deep: bool = False
     scan: Depth = Depth.LIKELY
+    executor: str = THREADS
 
     @property
     def offline(self) -> bool:

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
 from fleet.errors import SecretError
 from fleet.inventory.model import SecretRef, Target, Value
@@ -16,20 +17,29 @@ COMMAND_SECONDS = 30
 
 @dataclass(slots=True)
 class SecretStore:
-    """Values and troubles of references, fetched on first use and kept for the run."""
+    """Values and troubles of references, fetched on first use and kept for the run.
+
+    Preparing is safe from many threads, and fetches each reference once.
+    """
 
     values: dict[SecretRef, Secret] = field(default_factory=dict)
     troubles: dict[SecretRef, str] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def prepare(self, targets: Iterable[Target]) -> None:
         """Fetch every reference that the targets name; what fails is remembered, not raised."""
-        for reference in dict.fromkeys(r for t in targets for r in references(t)):
-            if reference in self.values or reference in self.troubles:
-                continue
-            try:
-                self.values[reference] = fetch(reference)
-            except SecretError as error:
-                self.troubles[reference] = error.what
+        self.prepare_all(r for t in targets for r in references(t))
+
+    def prepare_all(self, wanted: Iterable[SecretRef]) -> None:
+        """Fetch references; what fails is remembered, not raised."""
+        with self._lock:
+            for reference in dict.fromkeys(wanted):
+                if reference in self.values or reference in self.troubles:
+                    continue
+                try:
+                    self.values[reference] = fetch(reference)
+                except SecretError as error:
+                    self.troubles[reference] = error.what
 
     def reveal(self, reference: SecretRef) -> Secret:
         """Return a secret for the one place that writes it.

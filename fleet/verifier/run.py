@@ -122,3 +122,21 @@ def _told(findings: list[Finding], what: str) -> str:
     gates = "gate" if len(findings) == 1 else "gates"
     on = "target" if targets == 1 else "targets"
     return f"{len(findings)} required {gates} {what} on {targets} {on}"
+
+
+def in_short(result: TargetResult, *, strict: bool = False) -> tuple[bool, str]:
+    """Say in one line what a target came down to, and whether that is good.
+
+    What the fleet as a whole comes down to may still be otherwise.
+    """
+    alone = Run("", "", datetime.min, datetime.min, (result,), strict)  # noqa: DTZ901 - never shown
+    decide = deciding(alone)
+    failed = [f.gate for f in decide if failing(f.verdict, strict=strict)]
+    if failed:
+        return False, f"failed: {', '.join(failed)}"
+    if result.trouble is not None:
+        return False, f"could not be checked: {result.trouble.what}"
+    unseen = [f.gate for f in decide if f.verdict in UNSEEN]
+    if unseen:
+        return False, f"could not be checked: {', '.join(unseen)}"
+    return True, conclude(alone).reason

@@ -47,3 +47,37 @@ def test_a_terminal_sees_names_and_failures(monkeypatch: pytest.MonkeyPatch) -> 
     text = screen.getvalue()
     assert "web-7: no answer [bold]\\x1b[2J" in text
     assert "40/40" in text
+
+
+def judged(options: Options) -> None:
+    with watching(3, options) as observer:
+        observer.target_judged("good", ok=True, note="all 4 required gates hold")
+        observer.target_finished("down", ok=False, note="connection refused")
+        observer.target_judged("down", ok=False, note="could not be checked: connection refused")
+        observer.target_judged("bad", ok=False, note="failed: bridge.feed\x1b[2J")
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_a_terminal_sees_what_each_comes_to_as_it_comes(
+    monkeypatch: pytest.MonkeyPatch, verbose: bool
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    judged(Options(verbose=verbose))
+    text = screen.getvalue()
+    assert "bad: failed: bridge.feed\\x1b[2J" in text
+    assert text.count("down: connection refused") == 1
+    assert "down: could not be checked" not in text
+    assert ("good: all 4 required gates hold" in text) == verbose
+
+
+def test_a_pipe_sees_it_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    judged(Options())
+    assert capsys.readouterr().err == ""
+    judged(Options(verbose=True))
+    assert capsys.readouterr().err.splitlines() == [
+        "good: all 4 required gates hold",
+        "down: could not be checked: connection refused",
+        "bad: failed: bridge.feed\\x1b[2J",
+    ]

@@ -6,7 +6,7 @@ import pytest
 from support.homes import CANARY, Homes
 from support.http import LoopbackServer, Reply
 
-from fleet.engine.facts import same_origin
+from fleet.engine.palaces import same_origin
 
 DECLARED = "https://palace.example.net/mcp"
 
