@@ -27,6 +27,7 @@ COMMANDS = {
     "facts": f"{ROOM}.facts:facts",
     "history": f"{ROOM}.history:history",
     "diff": f"{ROOM}.diff:diff",
+    "report": f"{ROOM}.report:report",
     "learn": f"{ROOM}.learn:learn",
     "gates": f"{ROOM}.gates:gates",
     "explain": f"{ROOM}.explain:explain",

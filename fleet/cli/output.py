@@ -6,16 +6,22 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fleet.cli.options import Options
 from fleet.cli.places import is_stream, written
 from fleet.cli.wanted import Wanted
-from fleet.errors import UsageError
+from fleet.errors import HistoryError, UsageError
+from fleet.reports.formats import TIMED
 from fleet.reports.view import Detail, View, renderer
 from fleet.verifier.run import Conclusion, Run, conclude
+
+if TYPE_CHECKING:
+    from fleet.reports.past import Past
 
 WIDTH = 80
 
@@ -36,12 +42,17 @@ def view(options: Options) -> View:
 def report(run: Run, options: Options) -> int:
     """Deliver a run's reports and return its exit code.
 
+    A report that shows time tells what the history knows, where it has the run.
+
     Raises:
         UsageError: a file could not be written; all that could be delivered was.
     """
     conclusion = conclude(run)
-    rendered = [(wanted, renderer(wanted.format)(run, _filed(options))) for wanted in options.files]
-    loose = renderer(options.format)(run, view(options)) if options.format else None
+    past = _past(run, options)
+    filed = replace(_filed(options), past=past)
+    rendered = [(wanted, renderer(wanted.format)(run, filed)) for wanted in options.files]
+    seen = replace(view(options), past=past)
+    loose = renderer(options.format)(run, seen) if options.format else None
     told: list[Wanted] = []
     trouble: UsageError | None = None
     for wanted, text in rendered:
@@ -68,6 +79,21 @@ def _say(written: Sequence[Wanted], conclusion: Conclusion, options: Options) ->
         click.echo(f"{wanted.format} report written to {wanted.place}", err=shown)
     if not shown:
         click.echo(f"exit {conclusion.code}: {conclusion.reason}")
+
+
+def _past(run: Run, options: Options) -> "Past | None":
+    """Return what the history knows of a run's targets; None where no report shows it."""
+    wanted = {options.format, *(one.format for one in options.files)}
+    if options.no_history or options.from_run or not wanted & set(TIMED):
+        return None
+    from fleet.cli.keeping import kept  # noqa: PLC0415 - lazy
+    from fleet.engine.past import past  # noqa: PLC0415 - lazy
+
+    try:
+        with kept(options) as history:
+            return past(history, run)
+    except HistoryError:  # the run is told all the same
+        return None
 
 
 def _filed(options: Options) -> View:

@@ -11,3 +11,5 @@ FORMATS = {
     "tap": "fleet.reports.tap:render",
     "prometheus": "fleet.reports.prometheus:render",
 }
+#: Those that show time: what the runs before said.
+TIMED = ("html",)

@@ -30,11 +30,13 @@ class Before:
     Attributes:
         since: the start of the first run of the unbroken row with this verdict.
         last_pass: the start of the last run in which the gate held; None where none is kept.
+        older: whether it may be older: no run before ``since`` is kept that asked.
         differed: what differed in the facts between those two, one line each, as of a diff.
     """
 
     since: datetime | None = None
     last_pass: datetime | None = None
+    older: bool = False
     differed: tuple[str, ...] = ()
 
 

@@ -163,7 +163,7 @@ def test_the_strip_tells_by_shape_and_in_words() -> None:
 
 def test_since_when_and_what_differed_stand_in_the_data() -> None:
     held, since = START - timedelta(days=3), START - timedelta(days=2)
-    before = Before(since, held, ("-a line", "+another"))
+    before = Before(since, held, differed=("-a line", "+another"))
     told = page(craft("mixed"), Past({}, {("desk", "bridge.placed"): before})).data
     (desk,) = [t for t in told["targets"] if "b" in t]
     (one,) = cast("dict[str, dict[str, object]]", desk["b"]).values()

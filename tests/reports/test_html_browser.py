@@ -129,7 +129,7 @@ def test_nothing_that_a_target_says_is_more_than_text(page: "Page", site: Site) 
     name = f"0{ATTACKS[0]}"
     past = Past(
         {name: (Then(ATTACKS[0], START, Mark.FAIL),)},
-        {(name, "bridge.placed"): Before(START, None, (f"+{ATTACKS[1]}",))},
+        {(name, "bridge.placed"): Before(START, differed=(f"+{ATTACKS[1]}",))},
     )
     troubles = heard(page)
     page.goto(served(site, attacked(), past))
@@ -294,7 +294,7 @@ def test_a_large_matrix_opens_its_gates_one_system_at_a_time(page: "Page", site:
 def test_the_past_is_told_in_strip_and_story(page: "Page", site: Site) -> None:
     marks = [Mark.PASS] * 3 + [Mark.FAIL] * 2
     runs = tuple(Then(f"r{n}", START - timedelta(days=4 - n), m) for n, m in enumerate(marks))
-    before = Before(START - timedelta(days=1), START - timedelta(days=2), ("-old", "+new"))
+    before = Before(START - timedelta(days=1), START - timedelta(days=2), differed=("-old", "+new"))
     past = Past({"desk": runs}, {("desk", "bridge.placed"): before})
     page.goto(f"{served(site, craft('mixed'), past)}#story=desk/bridge.placed")
     told = page.locator("#story").inner_text()

@@ -55,9 +55,9 @@
 
   function when(before, story) {
     const told = [];
-    if (before && before.since) told.push("so since the run of " + before.since);
+    if (before && before.since) told.push("so since the run of " + before.since + (before.old ? ", the oldest that is kept; it may be older" : ""));
     if (before && before.held) told.push("held last in the run of " + before.held);
-    if (before && !before.held) told.push("no run that is kept shows it holding");
+    if (before && !before.held && !before.old) told.push("no run that is kept shows it holding");
     if (!before) told.push("no earlier run is known here");
     return part("Since when", told.map((one) => make("p", one)), story.d === undefined ? "" : "needs " + text(story.d) + " or later");
   }

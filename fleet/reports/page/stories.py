@@ -168,6 +168,8 @@ def _before(finding: Finding, heap: _Heap) -> dict[str, object]:
     told: dict[str, object] = {"b": 1}
     if before.since:
         told["since"] = moment(before.since)
+    if before.older:
+        told["old"] = 1
     if before.last_pass:
         told["held"] = moment(before.last_pass)
     if before.differed:
