@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fleet.connectors.registry import bare
 from fleet.engine.context import Context
 from fleet.engine.crews import crew_of
-from fleet.engine.deep import agent_folder
+from fleet.engine.deep import deep_question
 from fleet.engine.job import Answer, Job
 from fleet.engine.observer import NullObserver, Observer
 from fleet.engine.options import AuditOptions
@@ -117,7 +117,7 @@ class _Making:
             self._request(target, resolved),
             self._options.seconds(target.kind),
             palaces,
-            agent_folder(resolved) if self._options.deep else None,
+            deep_question(resolved, self._context.catalogue) if self._options.deep else None,
             tuple(dict.fromkeys(self._tokens(palaces))),
         )
 
@@ -130,7 +130,8 @@ class _Making:
             target,
             resolved,
             nonce=self._nonce,
-            known=self._context.contents.known(),
+            # What a deep check runs is told by what lies there: nothing of it may be left out.
+            known=frozenset() if self._options.deep else self._context.contents.known(),
             extra=self._extra.get(target.name, ()),
             scan=self._scan,
         )

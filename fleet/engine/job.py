@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fleet import __version__
 from fleet.connectors.connections import Connections
-from fleet.engine.deep import with_deep
+from fleet.engine.deep import DeepQuestion, with_deep
 from fleet.engine.palaces import PalaceQuestion, with_palaces
 from fleet.engine.secrets import SecretStore
 from fleet.errors import FleetError, TargetError
@@ -29,7 +29,7 @@ class Job:
         request: what is read there.
         seconds: how long that may take, connecting included.
         palaces: what its systems want to know of their palaces.
-        agent_dir: pi's agent folder, for a deep check; None where none is wanted.
+        deep: what a deep check runs; None where none is wanted.
         needed: references that its maker could fetch. Who cannot fetch them as well cannot ask as
             it would be asked, so nothing is asked at all.
         version: fleet's, of its maker.
@@ -40,7 +40,7 @@ class Job:
     request: Request
     seconds: float
     palaces: tuple[PalaceQuestion, ...] = ()
-    agent_dir: str | None = None
+    deep: DeepQuestion | None = None
     needed: tuple[SecretRef, ...] = ()
     version: str = __version__
 
@@ -75,8 +75,8 @@ def _looked(job: Job, connections: Connections, secrets: SecretStore) -> Facts:
         facts = connector.collect(job.request)
         if job.palaces:
             facts = with_palaces(facts, job.palaces, connector, secrets)
-        if job.agent_dir is not None:
-            facts = with_deep(facts, job.target, job.agent_dir, connector, job.seconds)
+        if job.deep is not None:
+            facts = with_deep(facts, job.target, job.deep, connector, job.seconds)
         return facts
 
 

@@ -110,6 +110,30 @@ class DeepError(Fact):
     error: Text
 
 
+class DeepTrial(Fact):
+    """A server that was started, or asked, as a client's files declare it.
+
+    Attributes:
+        key: which one, as its system names it.
+        state: ``answered`` an ``initialize`` (or, of opencode itself, told its configuration),
+            ``failed``, or ``untried``; ``why`` tells.
+        status: the exit status of a program that ended, or that of HTTP.
+        server: how it calls itself.
+        said: the beginning of its stderr.
+        resolved: of opencode: what its entry comes to, without what could be a credential.
+    """
+
+    key: Word
+    state: Literal["answered", "failed", "untried"]
+    why: Text = ""
+    status: int | None = None
+    server: Word = ""
+    version: Word = ""
+    said: Texts = ()
+    resolved: Arguments = Field(default_factory=dict)
+    milliseconds: Count = 0
+
+
 class DeepFact(Fact):
     """A deep check of one target.
 
@@ -126,6 +150,7 @@ class DeepFact(Fact):
             sets neither, or is an image.
         patience: milliseconds after which a run of pi counts as hanging, on this machine.
         unset: names of variables that the launch does not set.
+        trials: servers that were tried, whether or not pi could be run.
         escaped: processes that left their group and were ended all the same.
     """
 
@@ -148,12 +173,17 @@ class DeepFact(Fact):
     patience: Count = 0
     unset: Words = ()
     runs: Annotated[tuple[DeepRun, ...], Field(max_length=MOST)] = ()
+    trials: Annotated[tuple[DeepTrial, ...], Field(max_length=MOST)] = ()
     escaped: Count = 0
     milliseconds: Count = 0
 
     def hangs(self, run: DeepRun) -> bool:
         """Tell whether a run was ended because it hung, and not because time was up."""
         return run.late and run.milliseconds >= self.patience
+
+    def trial(self, key: str) -> DeepTrial | None:
+        """Return a trial by key; None when it did not take place."""
+        return next((trial for trial in self.trials if trial.key == key), None)
 
     def run(self, name: RunName) -> DeepRun | None:
         """Return a run by name; None when it did not take place."""

@@ -25,6 +25,7 @@ from fleet.systems.model import Gate, System
 if TYPE_CHECKING:
     from fleet.installers.items import Item
     from fleet.verifier.look import Check, Look
+    from fleet.verifier.trials import Trial
 
 GROUP = "fleet.systems"
 FILE = "system.yml"
@@ -70,6 +71,7 @@ Derive: TypeAlias = Callable[[Mapping[str, Value], Facts], Mapping[str, Value]]
 #: Why an artifact must not be brought, and what to do.
 Problem: TypeAlias = tuple[str, str]
 Foresee: TypeAlias = "Callable[[Look, Sequence[Item]], Mapping[str, Problem]]"
+Try: TypeAlias = "Callable[[Look], Sequence[Trial]]"
 Rewrite: TypeAlias = Callable[[str, bytes], object]
 
 
@@ -143,13 +145,7 @@ class Catalogue:
 
     def _gates(self, system: str) -> ModuleType | None:
         """Return a system's ``gates.py``; None for a system that needs none."""
-        name = f"{self.packages[system]}.gates"
-        try:
-            return import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name == name or name.startswith(f"{error.name}."):
-                return None
-            raise CatalogueError(f"it cannot be imported: {error}", where=name) from error
+        return _gates_of(self.packages[system])
 
     def derivation(self, system: str) -> "Derivation | None":
         """Return how a system's variables are completed with what only the target knows.
@@ -172,6 +168,13 @@ class Catalogue:
         """
         function = getattr(self._gates(system), "foreseen", None)
         return cast("Foresee", function) if callable(function) else None
+
+    def trials(self, system: str) -> "Try | None":
+        """Return what tells which servers a deep check tries; None for a system that has it run pi.
+
+        That is ``trials(look)`` in its ``gates.py``.
+        """
+        return trials_of(self.packages[system])
 
     def rewriting(self, system: str) -> Rewrite | None:
         """Return what tells what the program that owns a pushed file makes of it.
@@ -208,6 +211,22 @@ class Catalogue:
         catalogue = Catalogue(Described(packages), packages)
         validate(catalogue)
         return catalogue
+
+
+def trials_of(package: str) -> "Try | None":
+    """Return what tells which servers a deep check tries, of the system in a package."""
+    function = getattr(_gates_of(package), "trials", None)
+    return cast("Try", function) if callable(function) else None
+
+
+def _gates_of(package: str) -> ModuleType | None:
+    name = f"{package}.gates"
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name == name or name.startswith(f"{error.name}."):
+            return None
+        raise CatalogueError(f"it cannot be imported: {error}", where=name) from error
 
 
 @lru_cache(maxsize=1)

@@ -30,6 +30,8 @@ from fleet.verifier.registrations import (
     texts,
     variables_in,
 )
+from fleet.verifier.trials import Declared, Trial, tries
+from fleet.verifier.trials import answered as answered_when_tried
 
 Chosen: TypeAlias = Sequence[Client]
 _UNSEEN = "not everything could be seen: {}"
@@ -60,6 +62,16 @@ class Gates:
     def token(self, look: Look) -> Judgement:
         """No credential is written out where others can read it."""
         return self._asked(look, token)
+
+    def initialize(self, look: Look) -> Judgement:
+        """The servers that their entries name answer, tried as each of them does it."""
+        return self._asked(look, initialize)
+
+    def trials(self, look: Look) -> Sequence[Trial]:
+        """Return what a deep check tries for them."""
+        known = clients()
+        names = [name for name in self.names(look) if name in known]
+        return tries(look, _tried(look, [known[name] for name in names]))
 
     def _asked(self, look: Look, gate: Callable[[Look, Chosen], Judgement]) -> Judgement:
         known = clients()
@@ -173,6 +185,28 @@ def token(look: Look, asked: Chosen) -> Judgement:
     if not seen:
         return not_applicable("the palace is registered nowhere yet")
     return passed("no credential is written out")
+
+
+def initialize(look: Look, asked: Chosen) -> Judgement:
+    """Every client's palace answers as a server of MCP."""
+    return answered_when_tried(look, _tried(look, asked))
+
+
+def _tried(look: Look, asked: Chosen) -> list[Declared]:
+    return [_trial(client, entry) for client, entry in _deciding(look, asked)]
+
+
+def _trial(client: Client, entry: Entry) -> Declared:
+    where, program = f"{client.label}: {entry.where}", entry.text("command")
+    key = f"{client.label}.{entry.name}"
+    if _url(client, entry):
+        return Declared(where, Trial(key, "http", (entry.place,), client.url))
+    if not program:
+        return Declared(where, why="it names neither a program nor a URL")
+    if client.desktop and "/" not in program:
+        told = f"whether {program} is on the desktop's PATH is not known; declare an absolute path"
+        return Declared(where, why=told)
+    return Declared(where, Trial(key, "stdio", (entry.place,), "words"))
 
 
 def answers(look: Look) -> Judgement:

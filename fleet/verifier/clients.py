@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from fleet.facts.model import State
+from fleet.facts.model import PathFact, State
 from fleet.installers.jsonc_read import BrokenJson, read_jsonc
 from fleet.inventory.yaml import load as load_yaml
 from fleet.verifier.look import Look
@@ -40,12 +40,14 @@ class Entry:
         where: the file, and the project within it where there is one.
         mode: the file's permission bits, where they are known.
         fields: values that may hold a secret are masked.
+        place: the file, with the home filled in, and the keys that lead to the entry.
     """
 
     name: str
     where: str
     mode: int | None
     fields: Mapping[str, object]
+    place: tuple[str, tuple[str, ...]]
 
     def text(self, name: str) -> str:
         """Return a field that is text; empty where it is not."""
@@ -106,9 +108,9 @@ def registered(look: Look, client: Client) -> Registered:
             found.broken.append(f"{fact.path} is no JSON that {client.label} takes: {place}")
             continue
         if name == client.asks:
-            found.offered += _entries(document.get(client.key), fact.path, fact.mode)
+            found.offered += _entries(document, (client.key,), fact, fact.path)
             continue
-        _collect(look, found, document, fact.path, fact.mode)
+        _collect(look, found, document, fact)
     found.entries += found.local  # what a user keeps for one project goes over all else
     return found
 
@@ -127,26 +129,28 @@ def _place(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else "it is nested too deep"
 
 
-def _collect(
-    look: Look, found: Registered, document: Mapping[str, object], path: str, mode: int | None
-) -> None:
-    client = found.client
+def _collect(look: Look, found: Registered, document: Mapping[str, object], fact: PathFact) -> None:
+    client, path = found.client, fact.path
     project = look.text("project_dir")
-    found.entries += _entries(document.get(client.key), path, mode)
-    projects = document.get("projects")
-    held = projects.get(project) if client.local and isinstance(projects, Mapping) else None
-    if isinstance(held, Mapping):
+    found.entries += _entries(document, (client.key,), fact, path)
+    if client.local:
         where = f"{path} (projects, {project})"
-        found.local += _entries(held.get(client.key), where, mode)
+        found.local += _entries(document, ("projects", project, client.key), fact, where)
     other = "servers" if client.key == "mcpServers" else "mcpServers"
     if isinstance(document.get(other), Mapping) and client.key not in document:
         found.elsewhere.append(f"{path}: `{other}` is not read; `{client.key}` is")
 
 
-def _entries(servers: object, where: str, mode: int | None) -> Iterator[Entry]:
+def _entries(
+    document: object, keys: tuple[str, ...], fact: PathFact, where: str
+) -> Iterator[Entry]:
+    servers = document
+    for key in keys:
+        servers = servers.get(key) if isinstance(servers, Mapping) else None
     for name, fields in servers.items() if isinstance(servers, Mapping) else ():
         if isinstance(fields, Mapping):
-            yield Entry(str(name), where, mode, fields)
+            place = (fact.absolute, (*keys, str(name)))
+            yield Entry(str(name), where, fact.mode, fields, place)
 
 
 def faults(client: Client, entry: Entry) -> Iterator[str]:

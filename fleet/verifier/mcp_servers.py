@@ -54,6 +54,7 @@ _SETTINGS_ELSEWHERE = {
     "ancestorConfigRoots": "it reads the files of folders above the project",
     "agentPluginPaths": "it takes the servers of plugins",
 }
+_SERVERS, _SPELT_OTHERWISE = "mcpServers", "mcp-servers"
 _OVERRIDES = ("enabled", "exposure", "toolExposure")
 _STARTS = ("command", "url", "type")
 
@@ -70,12 +71,14 @@ class Server:
         fields: values that may hold a secret are masked.
         file: the last file that says something about it.
         shadowed: the files before it that name it too.
+        under: the key that it stands under there.
     """
 
     name: str
     fields: Mapping[str, object]
     file: str
     shadowed: tuple[str, ...] = ()
+    under: str = "mcpServers"
 
     @property
     def enabled(self) -> bool:
@@ -195,11 +198,12 @@ def _merged(
             ]
         settings = content.get("settings")
         found.settings |= settings if isinstance(settings, dict) else {}
-        for server, fields in _entries(content).items():
+        under = _SERVERS if _SERVERS in content else _SPELT_OTHERWISE
+        for server, fields in _entries(content.get(under)).items():
             held = found.servers.get(server)
             shadowed = (*held.shadowed, held.file) if held else ()
             merged = merge(held.fields if held else {}, fields)
-            found.servers[server] = Server(server, merged, fact.path, shadowed)
+            found.servers[server] = Server(server, merged, fact.path, shadowed, under)
     return found
 
 
@@ -221,8 +225,7 @@ def _content(shape: str | None) -> dict[str, object] | None:
     return content if isinstance(content, dict) else None
 
 
-def _entries(content: Mapping[str, object]) -> dict[str, dict[str, object]]:
-    servers = content.get("mcpServers", content.get("mcp-servers"))
+def _entries(servers: object) -> dict[str, dict[str, object]]:
     if not isinstance(servers, dict):
         return {}
     return {str(n): fields for n, fields in servers.items() if isinstance(fields, dict)}

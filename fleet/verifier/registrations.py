@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from fleet.facts.model import LaunchFact, State
+from fleet.facts.model import LaunchFact, PathFact, State
 from fleet.verifier.launches import Unseen, value
 from fleet.verifier.look import Look
 
@@ -89,13 +89,21 @@ def lacks_variables(launch: LaunchFact, names: Collection[str]) -> list[str]:
     return told
 
 
+def _no_program(fact: PathFact) -> list[str]:
+    if fact.kind != "file":
+        return ["is no file"]
+    return [] if fact.mode is None or fact.mode & 0o111 else ["is not executable"]
+
+
 def lacks_program(look: Look, launch: LaunchFact, program: str) -> list[str]:
     """Tell why a launch would not find a program: its complaint."""
     if "/" in program:
         fact = look.facts.paths.get(program)
         if fact is None:
             return [Unseen(f"{program} was not looked at")]
-        return [] if fact.state is State.PRESENT else [f"{program} is {fact.state.value}"]
+        if fact.state is not State.PRESENT:
+            return [f"{program} is {fact.state.value}"]
+        return [f"{program} {why}" for why in _no_program(fact)]
     command = launch.commands.get(program)
     if command is None:
         return [Unseen(f"whether {program} is on the PATH was not asked")]

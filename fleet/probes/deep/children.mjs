@@ -19,14 +19,18 @@ export class Children {
     this.ledger = ledger;
   }
 
+  /** Take a group over: it will be ended, by the janitor if need be. */
+  own(pid) {
+    if (pid === undefined) return;
+    this.#groups.add(pid);
+    fs.appendFileSync(this.ledger, `${pid}\n`);
+  }
+
   /** Run a program to its end or its limit; resolves to how it ended and what it said. */
   run(program, words, { env, cwd, seconds }) {
     const started = performance.now();
     const child = spawn(program, words, { env, cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-    if (child.pid !== undefined) {
-      this.#groups.add(child.pid);
-      fs.appendFileSync(this.ledger, `${child.pid}\n`);
-    }
+    this.own(child.pid);
     const said = { out: "", err: "" };
     for (const [name, stream] of [["out", child.stdout], ["err", child.stderr]]) {
       stream.setEncoding("utf8").on("data", (text) => {

@@ -11,8 +11,11 @@ import { isCompiled, knownEvents, packageOf, secretsOf, which } from "./surround
 import { Servers } from "./servers.mjs";
 import { Check } from "./check.mjs";
 import { trimmed } from "./told.mjs";
+import { tried } from "./trials.mjs";
 
 const MARGIN_SECONDS = 1.5;
+// The share of the time that servers get where pi is run as well.
+const SERVERS_SHARE = 0.4;
 const WATCH_MS = 250;
 
 const folder = process.argv[2];
@@ -20,6 +23,7 @@ const config = JSON.parse(fs.readFileSync(path.join(folder, "config.json"), "utf
 const mark = `FLEET_DEEP_MARK=${randomBytes(12).toString("hex")}`;
 const children = new Children(mark, path.join(folder, "groups"));
 const servers = new Servers();
+const hidden = [];
 const janitor = hireJanitor();
 let over = false;
 
@@ -42,7 +46,7 @@ async function finish(result, status) {
   servers.close();
   if (result) {
     const own = { ...result, escaped, milliseconds: Math.round(performance.now()) };
-    const text = trimmed(own, { folder, agent: result.agent_dir ?? "", secrets: secretsOf(process.env) });
+    const text = trimmed(own, { folder, agent: result.agent_dir ?? "", secrets: secretsOf(process.env, hidden) });
     fs.writeFileSync(path.join(folder, "result.new"), text);
     fs.renameSync(path.join(folder, "result.new"), path.join(folder, "result"));
   }
@@ -71,6 +75,19 @@ function unsupported(why) {
 }
 
 async function main() {
+  const trials = await tryServers();
+  return { ...(config.pi ? await runPi() : unsupported("pi was not asked for")), trials };
+}
+
+async function tryServers() {
+  if (config.trials.length === 0) return [];
+  const seconds = (config.seconds - MARGIN_SECONDS) * (config.pi ? SERVERS_SHARE : 1);
+  const told = await tried(config.trials, { folder, own: process.env, mark, children, seconds });
+  hidden.push(...told.hidden);
+  return told.trials;
+}
+
+async function runPi() {
   const own = process.env;
   const found = which("pi", own.PATH ?? "");
   if (found === undefined) return unsupported("there is no pi on the PATH");
@@ -85,7 +102,7 @@ async function main() {
     ...{ folder, config, children, servers, own, home, agent, mark },
     pi: found,
     pack,
-    seconds: config.seconds - MARGIN_SECONDS,
+    seconds: config.seconds - MARGIN_SECONDS - performance.now() / 1000,
   });
   const told = await check.run();
   return {

@@ -1,6 +1,8 @@
 """The program that carries a deep check out on a target, and the reading of its answer."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 
@@ -11,6 +13,7 @@ from fleet.facts.compile import call, launch_words, probe_part
 from fleet.facts.deep import DeepFact
 from fleet.facts.request import CONTAINER
 from fleet.facts.text import printable
+from fleet.verifier.trials import Trial
 
 LEAST_SECONDS = 8
 MOST_SECONDS = 60
@@ -20,7 +23,16 @@ _MARGIN = 1
 _SUFFIXES = (".mjs", ".ts")
 
 
-def deep_script(*, nonce: str, seconds: int, launch: str, agent_dir: str, assume: bool) -> str:
+def deep_script(
+    *,
+    nonce: str,
+    seconds: int,
+    launch: str,
+    agent_dir: str,
+    assume: bool,
+    pi: bool = True,
+    trials: Sequence[Trial] = (),
+) -> str:
     """Return a POSIX shell program that runs a deep check; it is read from the stdin of ``sh``.
 
     Args:
@@ -30,11 +42,19 @@ def deep_script(*, nonce: str, seconds: int, launch: str, agent_dir: str, assume
         agent_dir: pi's agent folder, where the environment names no other.
         assume: whether a device and a shared palace are taken for granted, as for an image, which
             gets them when it is started.
+        pi: whether pi itself is run.
+        trials: servers that are tried as well.
 
     Raises:
         UsageError: the launch is not quoted right, or empty.
     """
-    config = {"seconds": seconds - _MARGIN, "agent_dir": agent_dir, "assume": assume}
+    config = {
+        "seconds": seconds - _MARGIN,
+        "agent_dir": agent_dir,
+        "assume": assume,
+        "pi": pi,
+        "trials": [{**asdict(trial), "number": n} for n, trial in enumerate(trials)],
+    }
     words = [] if launch == CONTAINER else launch_words(launch)
     calls = [
         call("deep_begin", nonce, str(seconds)),

@@ -62,10 +62,10 @@ export function knownEvents(root) {
   }
 }
 
-/** Secret values of this process, longest first, to be struck out of whatever is told. */
-export function secretsOf(env) {
+/** Secret values of this process, and further ones, longest first, to be struck out of what is told. */
+export function secretsOf(env, further = []) {
   const values = Object.entries(env).filter(([name, value]) => SECRET.test(name) && value.length >= 6);
-  return values.map(([, value]) => value).sort((a, b) => b.length - a.length);
+  return [...values.map(([, value]) => value), ...further].sort((a, b) => b.length - a.length);
 }
 
 /** The environment of one run of pi: what it may keep, and what the check puts in place. */

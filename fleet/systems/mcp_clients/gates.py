@@ -3,7 +3,7 @@
 from fleet.verifier.client_gates import Gates, answers
 from fleet.verifier.look import Look
 
-__all__ = ["answers", "command", "form", "palace", "token", "variables"]
+__all__ = ["answers", "command", "form", "initialize", "palace", "token", "trials", "variables"]
 
 
 def _names(look: Look) -> list[str]:
@@ -16,3 +16,4 @@ def _names(look: Look) -> list[str]:
 _GATES = Gates(_names)
 form, palace, command = _GATES.form, _GATES.palace, _GATES.command
 variables, token = _GATES.variables, _GATES.token
+initialize, trials = _GATES.initialize, _GATES.trials

@@ -35,12 +35,14 @@ class File:
     Attributes:
         name: of the artifact.
         path: as it is shown.
+        absolute: the same with the home filled in.
         servers: what stands under ``mcp``; values that may hold a secret are masked.
         mode: permission bits, where they are known.
     """
 
     name: str
     path: str
+    absolute: str
     document: Mapping[str, object]
     servers: Mapping[str, object]
     mode: int | None
@@ -109,7 +111,7 @@ def configuration(look: Look) -> Configuration:
         if not isinstance(servers, dict):
             found.broken.append(f"{fact.path}: `mcp` is no object")
             continue
-        found.files.append(File(name, fact.path, document, servers, fact.mode))
+        found.files.append(File(name, fact.path, fact.absolute, document, servers, fact.mode))
     return found
 
 

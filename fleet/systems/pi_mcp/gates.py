@@ -5,6 +5,7 @@ from fleet.systems.pi_mcp.files import files
 from fleet.systems.pi_mcp.foreseen import foreseen
 from fleet.systems.pi_mcp.host import host
 from fleet.systems.pi_mcp.tools import tools
+from fleet.systems.pi_mcp.tried import initialize, trials
 from fleet.systems.pi_mcp.values import values
 
-__all__ = ["answers", "files", "foreseen", "host", "tools", "values"]
+__all__ = ["answers", "files", "foreseen", "host", "initialize", "tools", "trials", "values"]
