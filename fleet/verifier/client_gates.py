@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from fleet.facts.model import LaunchFact
-from fleet.verifier.answers import answered
 from fleet.verifier.clients import Client, Entry, Registered, clients, faults, registered
 from fleet.verifier.launches import Unseen, over_launches
 from fleet.verifier.look import Look
@@ -22,13 +21,12 @@ from fleet.verifier.model import (
 )
 from fleet.verifier.registrations import (
     OTHERS,
+    declared_palace,
+    exported,
+    is_comparable,
     is_palace,
-    is_told,
     lacks_program,
-    lacks_variables,
     literal_credentials,
-    texts,
-    variables_in,
 )
 from fleet.verifier.trials import Declared, Trial, tries
 from fleet.verifier.trials import answered as answered_when_tried
@@ -114,7 +112,7 @@ def palace(look: Look, asked: Chosen) -> Judgement:
         unseen += blind
         wrong += [] if blind else told
         odd += _twice(look, found)
-        good.append(f"{found.client.label}: {_declared(look)}")
+        good.append(f"{found.client.label}: {declared_palace(look)}")
     if wrong:
         return failed("a client does not reach the declared palace", *wrong)
     if unseen:
@@ -148,18 +146,7 @@ def command(look: Look, asked: Chosen) -> Judgement:
 
 def variables(look: Look, asked: Chosen) -> Judgement:
     """Every launch exports what the entries take from the environment."""
-    named = [
-        n for _, e in _deciding(look, asked) for _, t in texts(e.fields) for n in variables_in(t)
-    ]
-    names = tuple(dict.fromkeys(named))
-    if not names:
-        return not_applicable("no entry takes anything from the environment")
-    return over_launches(
-        look,
-        lambda launch: lacks_variables(launch, names),
-        good=f"exports {', '.join(names)}",
-        bad="an entry names what is not exported",
-    )
+    return exported(look, (entry.fields for _, entry in _deciding(look, asked)))
 
 
 def token(look: Look, asked: Chosen) -> Judgement:
@@ -209,12 +196,6 @@ def _trial(client: Client, entry: Entry) -> Declared:
     return Declared(where, Trial(key, "stdio", (entry.place,), "words"))
 
 
-def answers(look: Look) -> Judgement:
-    """The declared palace answers from the target."""
-    url = look.text("palace_url")
-    return answered(look, url) if url else not_applicable("a solitary palace: none is asked")
-
-
 def _all(look: Look, asked: Chosen) -> list[Registered]:
     return [registered(look, client) for client in asked]
 
@@ -240,10 +221,6 @@ def _url(client: Client, entry: Entry) -> str:
     return entry.text(client.url) if client.url else ""
 
 
-def _declared(look: Look) -> str:
-    return look.text("palace_url") or look.text("mempalace_mcp")
-
-
 def _registration(look: Look, found: Registered) -> list[str]:
     """Compare the entry that decides with what is declared."""
     client, name = found.client, look.text("mcp_server")
@@ -261,10 +238,10 @@ def _registration(look: Look, found: Registered) -> list[str]:
         return []  # it starts a program that leads there, which nobody can see from here
     key = client.url if url else "command"
     held = entry.fields.get(key)
-    if held == _declared(look):
+    if held == declared_palace(look):
         return []
     told = f"`{key}` is {held!r}" if isinstance(held, str) else f"there is no `{key}`"
-    return [f"{where}: {told}, declared is {_declared(look)!r}"]
+    return [f"{where}: {told}, declared is {declared_palace(look)!r}"]
 
 
 def _not_compared(look: Look, found: Registered) -> list[str]:
@@ -279,7 +256,7 @@ def _not_compared(look: Look, found: Registered) -> list[str]:
     url = _url(found.client, entry) if entry else ""
     if entry and look.text("palace_url") and not found.client.url:
         return [f"{entry.where}: {found.client.label} starts a program; where it leads is not seen"]
-    if entry is None or not url or (is_told(url) and not variables_in(url)):
+    if entry is None or not url or is_comparable(url):
         return []
     return [f"{entry.where}: its URL takes something from elsewhere, or may hold credentials"]
 

@@ -1,6 +1,5 @@
 """MCP clients that read a JSON file: their registrations, as each of them takes them."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,9 +7,9 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from fleet.facts.model import PathFact, State
-from fleet.installers.jsonc_read import BrokenJson, read_jsonc
+from fleet.facts.model import PathFact
 from fleet.inventory.yaml import load as load_yaml
+from fleet.verifier.json_files import json_files
 from fleet.verifier.look import Look
 
 
@@ -93,40 +92,18 @@ def clients() -> Mapping[str, Client]:
 def registered(look: Look, client: Client) -> Registered:
     """Read every file of a client that is looked at on this target."""
     found = Registered(client)
-    for name in client.files:
-        fact = look.artifact(name)
-        if fact is None or fact.state in (State.ABSENT, State.DANGLING):
-            continue
-        text = look.shape(name)
-        if text is None:
-            found.unread.append(f"{fact.path}: {fact.why or 'it could not be read'}")
-            continue
-        try:
-            document = _parsed(text, comments=client.comments)
-        except (ValueError, RecursionError) as error:
-            place = str(error) if isinstance(error, BrokenJson) else _place(error)
-            found.broken.append(f"{fact.path} is no JSON that {client.label} takes: {place}")
-            continue
-        if name == client.asks:
-            found.offered += _entries(document, (client.key,), fact, fact.path)
-            continue
-        _collect(look, found, document, fact)
+    for file in json_files(look, client.files, comments=client.comments):
+        if file.unread:
+            found.unread.append(f"{file.fact.path}: {file.unread}")
+        elif file.document is None:
+            told = f"{file.fact.path} is no JSON that {client.label} takes: {file.broken}"
+            found.broken.append(told)
+        elif file.name == client.asks:
+            found.offered += _entries(file.document, (client.key,), file.fact, file.fact.path)
+        else:
+            _collect(look, found, file.document, file.fact)
     found.entries += found.local  # what a user keeps for one project goes over all else
     return found
-
-
-def _parsed(text: str, *, comments: bool) -> Mapping[str, object]:
-    root = read_jsonc(text)  # names the place better than the strict parser
-    document = root.plain() if root and comments else json.loads(text or "{}")
-    if not isinstance(document, dict):
-        raise ValueError("it holds no object")  # noqa: TRY004 - the text is wrong, no argument
-    return document
-
-
-def _place(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"line {error.lineno}, column {error.colno}: comments and last commas are not taken"
-    return str(error) if isinstance(error, ValueError) else "it is nested too deep"
 
 
 def _collect(look: Look, found: Registered, document: Mapping[str, object], fact: PathFact) -> None:

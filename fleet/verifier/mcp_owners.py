@@ -5,7 +5,6 @@
 """
 
 import json
-import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from fleet.verifier.mcp_servers import (
     built_in_servers,
     host_of,
 )
+from fleet.verifier.registrations import is_palace
 
 URL = "MEMPALACE_REMOTE_URL"
 #: The first pi with an MCP host of its own.
@@ -83,7 +83,8 @@ def palace_servers(look: Look, servers: Servers) -> list[Server]:
     return [
         server
         for server in servers.servers.values()
-        if server.enabled and _is_palace(server, urls - {""})
+        if server.enabled
+        and is_palace(server.name, server.text("url"), server.text("command"), urls - {""})
     ]
 
 
@@ -148,12 +149,3 @@ def _built_in(look: Look, found: Owners, servers: Servers) -> None:
             found.names.append(built_in_tool(server))
         else:
             found.notes.append(f"{where}: only pi {BUILT_IN} and later reads it")
-
-
-def _is_palace(server: Server, urls: set[str]) -> bool:
-    program = posixpath.basename(server.text("command"))
-    return (
-        "mempalace" in server.name.lower()
-        or program.startswith("mempalace")
-        or server.text("url") in urls
-    )

@@ -8,11 +8,12 @@ rest.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fleet.facts.model import State
+from fleet.verifier.json_files import json_files
 from fleet.verifier.launches import text
 from fleet.verifier.look import Look
 from fleet.verifier.pi_sources import sources
@@ -176,20 +177,19 @@ def built_in_servers(look: Look, added: Mapping[str, object] | None = None) -> S
 
 
 def _merged(
-    look: Look, names: Iterable[str], merge: _Merge, added: Mapping[str, object] | None = None
+    look: Look, names: Sequence[str], merge: _Merge, added: Mapping[str, object] | None = None
 ) -> Servers:
     found = Servers()
+    read = {file.name: file for file in json_files(look, names, comments=False)}
     for name in names:
-        fact = look.artifact(name)
+        file, fact = read.get(name), look.artifact(name)
         more = added if name == "mcp-agent" else None
-        nothing = fact is None or fact.state in (State.ABSENT, State.DANGLING)
-        if fact is None or (nothing and not more):
+        if fact is None or not (file or more):
             continue
-        content = {} if nothing else _content(look.shape(name))
-        if content is None:
-            found.unread.append(f"{fact.path}: {fact.why or 'it could not be understood'}")
+        if file and file.document is None:
+            found.unread.append(f"{fact.path}: {file.unread or file.broken}")
             continue
-        content = _with(content, more or {})
+        content = _with((file.document if file else None) or {}, more or {})
         if merge is _adapted:
             found.unread += [
                 f"{fact.path}: {told} ({key}), which were not looked at"
@@ -215,14 +215,6 @@ def _with(content: Mapping[str, object], more: Mapping[str, object]) -> dict[str
         both = isinstance(held, dict) and isinstance(value, Mapping)
         made[name] = _with(held, value) if both else value  # type: ignore[arg-type]  # both are
     return made
-
-
-def _content(shape: str | None) -> dict[str, object] | None:
-    try:
-        content = json.loads(shape or "")
-    except (ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
 
 
 def _entries(servers: object) -> dict[str, dict[str, object]]:

@@ -6,11 +6,13 @@ credential only its outline is known, and whether it is a reference.
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from fleet.facts.model import LaunchFact, PathFact, State
-from fleet.verifier.launches import Unseen, value
+from fleet.verifier.answers import answered
+from fleet.verifier.launches import Unseen, over_launches, value
 from fleet.verifier.look import Look
+from fleet.verifier.model import Judgement, not_applicable
 
 TOKEN = "MEMPALACE_REMOTE_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -19,8 +21,8 @@ _ANY_REFERENCE = re.compile(r"\$?\{[^{}]*\}")
 _CREDENTIAL = re.compile(
     r"auth|token|secret|passw|credential|cookie|(^|[-_])(api[-_]?)?key$", re.IGNORECASE
 )
-_HEADERS = ("headers",)
-_ENVIRONMENTS = ("environment", "env")
+HEADERS = ("headers",)
+ENVIRONMENTS = ("environment", "env")
 OTHERS = 0o077
 
 
@@ -42,13 +44,20 @@ def texts(fields: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 def literal_credentials(fields: Mapping[str, object]) -> tuple[str, ...]:
     """Return where an entry holds a credential itself, and no reference to one."""
-    found = []
-    for group in (*_HEADERS, *_ENVIRONMENTS):
+    return tuple(
+        f"{group}.{name}"
+        for group, name, text in set_in(fields, (*HEADERS, *ENVIRONMENTS))
+        if _CREDENTIAL.search(name) and is_literal(text)
+    )
+
+
+def set_in(fields: Mapping[str, object], groups: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield group, name and text of what an entry sets in its groups of headers or variables."""
+    for group in groups:
         held = fields.get(group)
         for name, text in held.items() if isinstance(held, Mapping) else ():
-            if isinstance(text, str) and _CREDENTIAL.search(str(name)) and is_literal(text):
-                found.append(f"{group}.{name}")
-    return tuple(found)
+            if isinstance(text, str):
+                yield group, str(name), text
 
 
 def is_literal(text: str) -> bool:
@@ -65,6 +74,36 @@ def sends_credential(fields: Mapping[str, object]) -> bool:
 def is_told(url: str) -> bool:
     """Tell whether a URL travelled: one that may hold credentials does not."""
     return "://" in url or bool(_REFERENCE.search(url))
+
+
+def is_comparable(url: str) -> bool:
+    """Tell whether a URL can be compared: it travelled, and takes nothing from elsewhere."""
+    return is_told(url) and not variables_in(url)
+
+
+def declared_palace(look: Look) -> str:
+    """Return the URL, or the program, that entries are to lead to."""
+    return look.text("palace_url") or look.text("mempalace_mcp")
+
+
+def answers(look: Look) -> Judgement:
+    """The declared palace answers; what a client itself tells of a token is no evidence."""
+    url = look.text("palace_url")
+    return answered(look, url) if url else not_applicable("a solitary palace: none is asked")
+
+
+def exported(look: Look, entries: Iterable[Mapping[str, object]]) -> Judgement:
+    """Every launch exports what the palace's entries take from the environment."""
+    named = (n for fields in entries for _, text in texts(fields) for n in variables_in(text))
+    names = tuple(dict.fromkeys(named))
+    if not names:
+        return not_applicable("the palace's entry takes nothing from the environment")
+    return over_launches(
+        look,
+        lambda launch: lacks_variables(launch, names),
+        good=f"exports {', '.join(names)}",
+        bad="the palace's entry names what is not exported, and nothing is put in its place",
+    )
 
 
 def is_palace(name: str, url: str, program: str, urls: Collection[str]) -> bool:

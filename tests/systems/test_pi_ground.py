@@ -14,8 +14,8 @@ from support.probing import NOBODY, need_root, shells
 from support.tools import PiTool, pi_tool
 
 from fleet.facts.model import State
-from fleet.systems.pi.ranges import satisfies, version_in
 from fleet.verifier.model import Verdict
+from fleet.verifier.ranges import satisfies, version_in
 
 PI = "@earendil-works/pi-coding-agent"
 FROZEN = "@mariozechner/pi-coding-agent"

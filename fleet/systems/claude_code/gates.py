@@ -1,6 +1,7 @@
 """What YAML cannot say about Claude Code."""
 
-from fleet.verifier.client_gates import Gates, answers
+from fleet.verifier.client_gates import Gates
+from fleet.verifier.registrations import answers
 
 __all__ = ["answers", "command", "form", "initialize", "palace", "token", "trials", "variables"]
 

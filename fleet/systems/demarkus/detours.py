@@ -13,10 +13,10 @@ from packaging.version import Version
 
 from fleet.facts.model import State
 from fleet.systems.demarkus.plugins import NONE_DECLARED, plugins
-from fleet.systems.pi.ranges import version_in
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_servers import adapter_servers, host_of
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed
+from fleet.verifier.ranges import version_in
 
 SCRIPT, NAMESPACE = "scriptMode", "namespaceProxyTools"
 CAN_TURN_OFF = Version("2.35")

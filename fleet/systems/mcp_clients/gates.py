@@ -1,7 +1,8 @@
 """What YAML cannot say about further MCP clients."""
 
-from fleet.verifier.client_gates import Gates, answers
+from fleet.verifier.client_gates import Gates
 from fleet.verifier.look import Look
+from fleet.verifier.registrations import answers
 
 __all__ = ["answers", "command", "form", "initialize", "palace", "token", "trials", "variables"]
 

@@ -7,8 +7,8 @@ file wins. What stands in the environment itself (``OPENCODE_CONFIG_CONTENT``) g
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fleet.facts.model import State
-from fleet.installers.jsonc_read import BrokenJson, read_jsonc
+from fleet.facts.model import PathFact
+from fleet.verifier.json_files import json_files
 from fleet.verifier.look import Look
 
 ORDER = (
@@ -34,18 +34,18 @@ class File:
 
     Attributes:
         name: of the artifact.
-        path: as it is shown.
-        absolute: the same with the home filled in.
         servers: what stands under ``mcp``; values that may hold a secret are masked.
-        mode: permission bits, where they are known.
     """
 
     name: str
-    path: str
-    absolute: str
+    fact: PathFact
     document: Mapping[str, object]
     servers: Mapping[str, object]
-    mode: int | None
+
+    @property
+    def path(self) -> str:
+        """Return the path as it is shown."""
+        return self.fact.path
 
 
 @dataclass(slots=True)
@@ -89,29 +89,17 @@ class Configuration:
 def configuration(look: Look) -> Configuration:
     """Read every file that opencode would read on this target."""
     found = Configuration()
-    for name in ORDER:
-        fact = look.artifact(name)
-        # opencode takes a link that leads nowhere for no file at all.
-        if fact is None or fact.state in (State.ABSENT, State.DANGLING):
-            continue
-        text = look.shape(name)
-        if text is None:
-            found.unread.append(f"{fact.path}: {fact.why or 'it could not be read'}")
-            continue
-        try:
-            node = read_jsonc(text)
-        except BrokenJson as error:
-            found.broken.append(f"{fact.path} is no JSON, even with comments: {error}")
-            continue
-        document = node.plain() if node else {}
-        if not isinstance(document, dict):
-            found.broken.append(f"{fact.path} holds no object")
-            continue
-        servers = document.get("mcp", {})
-        if not isinstance(servers, dict):
-            found.broken.append(f"{fact.path}: `mcp` is no object")
-            continue
-        found.files.append(File(name, fact.path, fact.absolute, document, servers, fact.mode))
+    for file in json_files(look, ORDER, comments=True):
+        path = file.fact.path
+        servers = (file.document or {}).get("mcp", {})
+        if file.unread:
+            found.unread.append(f"{path}: {file.unread}")
+        elif file.document is None:
+            found.broken.append(f"{path} is no JSON, even with comments: {file.broken}")
+        elif not isinstance(servers, dict):
+            found.broken.append(f"{path}: `mcp` is no object")
+        else:
+            found.files.append(File(file.name, file.fact, file.document, servers))
     return found
 
 

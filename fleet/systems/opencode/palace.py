@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from fleet.systems.opencode.files import Configuration, configuration
-from fleet.verifier.answers import answered
 from fleet.verifier.launches import over_launches
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
@@ -16,14 +15,13 @@ from fleet.verifier.model import (
 )
 from fleet.verifier.registrations import (
     OTHERS,
+    declared_palace,
+    exported,
+    is_comparable,
     is_palace,
-    is_told,
     lacks_program,
-    lacks_variables,
     literal_credentials,
     sends_credential,
-    texts,
-    variables_in,
 )
 
 _UNSEEN = "not everything could be seen: {}"
@@ -45,11 +43,7 @@ def palace(look: Look) -> Judgement:
         return warned("the palace is registered more than once", *others)
     folder = look.text("project_dir")
     told = f"as seen in {folder}" if folder else "as seen outside of projects"
-    return passed(f"{name} leads to {_declared(look)}", *files, told)
-
-
-def _declared(look: Look) -> str:
-    return look.text("palace_url") or look.text("mempalace_mcp")
+    return passed(f"{name} leads to {declared_palace(look)}", *files, told)
 
 
 def _wrong(look: Look, found: Configuration, name: str) -> list[str]:
@@ -64,7 +58,9 @@ def _wrong(look: Look, found: Configuration, name: str) -> list[str]:
         wrong.append(f"{found.deciding(name, 'enabled')} turns it off (`enabled: false`)")
     url = look.text("palace_url")
     key, wanted, held = (
-        ("url", url, fields.get("url")) if url else ("command", _declared(look), _program(fields))
+        ("url", url, fields.get("url"))
+        if url
+        else ("command", declared_palace(look), _program(fields))
     )
     kind = "remote" if url else "local"
     if fields.get("type") != kind:
@@ -77,7 +73,7 @@ def _wrong(look: Look, found: Configuration, name: str) -> list[str]:
 
 def _compares(url: object) -> bool:
     """Tell whether a URL can be compared here; one that may hold credentials did not travel."""
-    return not isinstance(url, str) or (is_told(url) and not variables_in(url))
+    return not isinstance(url, str) or is_comparable(url)
 
 
 def _program(fields: Mapping[str, object]) -> str:
@@ -120,12 +116,6 @@ def _others(look: Look, found: Configuration, name: str) -> list[str]:
     return told
 
 
-def answers(look: Look) -> Judgement:
-    """The declared palace answers; what opencode itself tells of a token is no evidence."""
-    url = look.text("palace_url")
-    return answered(look, url) if url else not_applicable("a solitary palace: none is asked")
-
-
 def command(look: Look) -> Judgement:
     """A local palace's program is there for every launch."""
     program = _program(_entry(look))
@@ -141,15 +131,7 @@ def command(look: Look) -> Judgement:
 
 def variables(look: Look) -> Judgement:
     """Every launch exports each variable that the entry names."""
-    names = tuple(dict.fromkeys(n for _, text in texts(_entry(look)) for n in variables_in(text)))
-    if not names:
-        return not_applicable("the palace's entry takes nothing from the environment")
-    return over_launches(
-        look,
-        lambda launch: lacks_variables(launch, names),
-        good=f"exports {', '.join(names)}",
-        bad="the palace's entry names what is not exported: opencode puts nothing in its place",
-    )
+    return exported(look, [_entry(look)])
 
 
 def token(look: Look) -> Judgement:
@@ -160,8 +142,8 @@ def token(look: Look) -> Judgement:
     for file in found.naming(name):
         held = file.servers[name]
         for where in literal_credentials(held) if isinstance(held, Mapping) else ():
-            open_to = file.mode is not None and file.mode & OTHERS
-            mode = f" (mode {file.mode:04o}: others can read it)" if open_to else ""
+            open_to = file.fact.mode is not None and file.fact.mode & OTHERS
+            mode = f" (mode {file.fact.mode:04o}: others can read it)" if open_to else ""
             wrong.append(f"{file.path}: mcp.{name}.{where} is written out{mode}")
     if wrong:
         return failed("a credential stands in the configuration", *wrong)

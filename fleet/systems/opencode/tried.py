@@ -34,7 +34,7 @@ def _declared(look: Look) -> list[Declared]:
         return [Declared(where, why=found.unread[0])]
     if fields.get("enabled") is False:
         return [Declared(where, why="it is turned off")]
-    places = tuple((file.absolute, ("mcp", name)) for file in files)
+    places = tuple((file.fact.absolute, ("mcp", name)) for file in files)
     key = f"{_ITSELF}.{name}"
     if fields.get("type") == "local":
         return [Declared(where, Trial(key, "stdio", places, "list"))]

@@ -8,7 +8,6 @@ from fleet.facts.model import CommandFact, LaunchFact, PathFact, State
 from fleet.inventory.model import Kind
 from fleet.systems.pi.aws import BEDROCK, no_credentials
 from fleet.systems.pi.package import package_of, packages
-from fleet.systems.pi.ranges import satisfies, version_in
 from fleet.verifier.launches import Unseen, over_launches
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
@@ -20,6 +19,7 @@ from fleet.verifier.model import (
     passed,
 )
 from fleet.verifier.paths import missing, way
+from fleet.verifier.ranges import satisfies, version_in
 
 OLDEST_TMUX = Version("3.2")
 _SCRIPTS = (".js", ".mjs", ".cjs")

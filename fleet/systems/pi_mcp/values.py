@@ -7,11 +7,12 @@ pi's own host runs that too, and takes ``$!`` for it.
 import re
 from collections.abc import Iterator
 
-from fleet.verifier.launches import Unseen, unseen_launch, value
+from fleet.verifier.launches import Unseen, unseen_launch
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import servers_of
 from fleet.verifier.mcp_servers import Server, host_of
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed
+from fleet.verifier.registrations import ENVIRONMENTS, HEADERS, lacks_variables, set_in
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
 _ONLY_THE_ADAPTER = ("bearerToken", "bearerTokenEnv")
@@ -72,11 +73,8 @@ def _credentials(server: Server) -> Iterator[tuple[str, str]]:
     token = server.text("bearerToken")
     if token:
         yield "bearerToken", token
-    for field, what in (("headers", "the header"), ("env", "the variable")):
-        named = server.fields.get(field)
-        for name, text in named.items() if isinstance(named, dict) else ():
-            if isinstance(text, str):
-                yield f"{what} {name}", text
+    for fields, what in ((HEADERS, "the header"), (ENVIRONMENTS, "the variable")):
+        yield from ((f"{what} {name}", text) for _, name, text in set_in(server.fields, fields))
 
 
 def _unset(look: Look, variable: str, where: str) -> Iterator[str]:
@@ -84,8 +82,6 @@ def _unset(look: Look, variable: str, where: str) -> Iterator[str]:
     for launch in look.launches():
         if launch.state != "ok":
             yield Unseen(unseen_launch(launch))
-        elif variable not in launch.variables:
-            told = f"{where} names {variable}, which was not asked for (declare it in `env:`)"
-            yield Unseen(told)
-        elif not value(launch, variable).set:
-            yield f"{where} names {variable}, which {launch.launch} does not export"
+            continue
+        for line in lacks_variables(launch, (variable,)):
+            yield type(line)(f"{where}: {launch.launch}: {line}")

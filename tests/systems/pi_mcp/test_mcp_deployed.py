@@ -82,7 +82,7 @@ def test_a_registration_that_is_another_already_is_a_conflict(homes: Homes) -> N
     file.write_text('{"mcpServers": {"mempalace": {"url": "https://old.example.net/mcp"}}}')
     declared(homes, "https://palace.example.net/mcp")
     code, output = homes.run("plan")
-    assert (code, "to another value already" in output) == (2, True), output
+    assert (code, "to another value already" in " ".join(output.split())) == (2, True), output
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_a_type_that_pis_own_host_refuses() -> None:
 def test_a_variable_that_no_launch_exports_is_told(content: dict[str, object]) -> None:
     gate = judged(content, world=World().launch())
     assert gate.verdict is Verdict.FAIL
-    assert "MEMPALACE_REMOTE_TOKEN, which bash -lc does not export" in gate.evidence[0]
+    assert "bash -lc: MEMPALACE_REMOTE_TOKEN is not set" in gate.evidence[0]
     assert judged(content).verdict is Verdict.PASS
     unseen = judged(content, world=World().launch(state="timeout"))
     assert unseen.verdict is Verdict.NOT_CHECKED

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from packaging.version import InvalidVersion, Version
 
 from fleet.facts.model import State
-from fleet.systems.pi.ranges import satisfies
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import BUILT_IN, pi_versions
 from fleet.verifier.mcp_servers import ADAPTER, Host, adapter_servers, host_of
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed
+from fleet.verifier.ranges import satisfies
 
 _PEER = "@earendil-works/pi-ai"
 
@@ -23,15 +23,20 @@ class _Adapter:
     wanted: str
 
 
-def host(look: Look) -> Judgement:
-    """The adapter owns the servers where pi loads it, else pi's own host from 0.99 on."""
+def hosted(look: Look, *, needed: bool = False) -> Judgement:
+    """The adapter owns the servers where pi loads it, else pi's own host from 0.99 on.
+
+    Args:
+        look: a system that looks at pi's settings and at the files of servers.
+        needed: whether a host must be there although no server is declared yet.
+    """
     found = host_of(look)
     if found.unread:
         return not_checked(f"not everything could be seen: {found.unread[0]}", *found.unread)
     if found.adapter:
         return _adapter(look, found)
     declared = [f"server {s.name} in {s.file}" for s in adapter_servers(look).servers.values()]
-    if not declared:
+    if not declared and not needed:
         return not_applicable("no MCP server is declared here")
     if found.off:
         return failed("pi's own MCP host is turned off, and nothing replaces it", *declared)
