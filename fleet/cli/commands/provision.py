@@ -16,7 +16,7 @@ def provision(engine: Engine, name: str | None, options: Options) -> int:
     """Show what would change, ask, change it, and verify it.
 
     NAME is a target or a group, as for --limit. Or it is a playbook, a file or one that is shipped
-    (provision-pi, serve-palace, flip-to-remote, rotate-token, uninstall): it says which targets, in
+    (provision-pi, serve-palace, flip-to-remote, uninstall, ...): it says which targets, in
     what batches, and when to stop.
     """
     from fleet.cli.provisioning import by_name, directly  # noqa: PLC0415 - lazy

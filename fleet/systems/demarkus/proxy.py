@@ -39,6 +39,12 @@ class _Source:
     code: Code
 
 
+class _Blind(str):
+    """A line about a gate that sees a call by its own name, and none that comes by the proxy."""
+
+    __slots__ = ()
+
+
 def proxy(look: Look) -> Judgement:
     """The gate of each package unwraps a call that comes through the adapter's proxy tool."""
     found = plugins(look)
@@ -49,11 +55,14 @@ def proxy(look: Look) -> Judgement:
     wrong = [line for line in told if not isinstance(line, Unseen)]
     unseen = [line for line in told if isinstance(line, Unseen)]
     host = host_of(look)
-    if wrong and not host.adapter and not host.unread:
+    direct = not host.adapter and not host.unread
+    if wrong and direct and all(isinstance(line, _Blind) for line in wrong):
         why = "pi's own MCP host calls each tool by its name; the adapter would pass the gate by"
         return warned(why, *wrong, *unseen)
     if wrong:
-        return failed("the publish gate never matches through the `mcp` tool", *wrong, *unseen)
+        blind = any(isinstance(line, _Blind) for line in wrong)
+        never = "the publish gate never matches through the `mcp` tool"
+        return failed(never if blind else "there is no publish gate", *wrong, *unseen)
     if unseen:
         return not_checked(f"not everything could be seen: {unseen[0]}", *unseen)
     return passed("the publish gate unwraps calls through the `mcp` tool", *good)
@@ -99,7 +108,7 @@ def _judged(
         )
     else:
         where = next(each.path for each in sources if _has_literal(each, "tool_call"))
-        yield f"{where}: no code that runs unwraps a call whose toolName is {PROXY!r}"
+        yield _Blind(f"{where}: no code that runs unwraps a call whose toolName is {PROXY!r}")
 
 
 def _unwrapping(source: _Source, sources: Sequence[_Source]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,3 +163,30 @@ def test_a_package_of_npm_and_pis_own_host(tmp_path: Path) -> None:
     machine.fleet("uninstall", "--yes", **said)
     assert not (machine.pi.agent / "npm/node_modules" / MEMORY).exists()
     assert not os.path.lexists(machine.pi.agent / "mcp.json")
+
+
+def test_a_checkout_that_pi_makes_and_pis_own_host(tmp_path: Path) -> None:
+    machine = Machine.bare(tmp_path)
+    repository = write_package(tmp_path / f"{MEMORY}.git", files=sources(UNWRAPS, SHARED_DECISION))
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one"), ("tag", "v0.13.83")):
+        named = ("-c", "user.name=t", "-c", "user.email=t@example.net")
+        subprocess.run(["git", *named, *words], cwd=repository, check=True)
+    (machine.home / ".gitconfig").write_text(
+        f'[url "file://{tmp_path}/"]\n\tinsteadOf = https://github.com/latebit-io/\n'
+    )
+    said = {"demarkus_memory_version": "v0.13.83", "demarkus_mcp_file": "~/.pi/agent/mcp.json"}
+    code, output = machine.fleet("provision", "--yes", **said)
+    assert "changes made" in output, (code, output)
+    write_program(machine.home)
+    write_state(machine.home)
+    code, output = machine.fleet("audit", **said)
+    assert code == 0, output
+    checkout = machine.pi.agent / "git/github.com/latebit-io" / MEMORY
+    assert (checkout / "src/index.ts").exists()
+    call = f"return await tools.mcp__demarkus_memory__mark_publish({json.dumps(BAD)})"
+    _tools, told = machine.ask(ToolCall("codemode", {"code": call}))
+    assert "it has no tags" in told
+    assert machine.published() == []
+    assert machine.fleet("plan", **said)[0] == 0
+    machine.fleet("uninstall", "--yes", **said)
+    assert not checkout.exists()

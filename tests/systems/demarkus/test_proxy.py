@@ -98,16 +98,19 @@ def test_an_equal_by_another_name_passes(files: dict[str, str]) -> None:
     assert gate.verdict is Verdict.PASS, gate
 
 
-def test_code_that_gates_nothing_fails() -> None:
-    gate = judged(world({"index.ts": UNWRAPS.replace('"tool_call"', '"tool_result"')}))
+@pytest.mark.parametrize("adapter", [True, False])
+def test_code_that_gates_nothing_fails(adapter: bool) -> None:
+    nothing = {"index.ts": UNWRAPS.replace('"tool_call"', '"tool_result"')}
+    gate = judged(world(nothing, adapter=adapter))
     assert gate.verdict is Verdict.FAIL
     assert gate.evidence == (
         "demarkus-pi-memory: nothing in it handles tool_call, so it gates nothing",
     )
 
 
-def test_code_that_is_cut_fails() -> None:
-    gate = judged(world({"index.ts": UNWRAPS[: len(UNWRAPS) // 2]}))
+@pytest.mark.parametrize("adapter", [True, False])
+def test_code_that_is_cut_fails(adapter: bool) -> None:
+    gate = judged(world({"index.ts": UNWRAPS[: len(UNWRAPS) // 2]}, adapter=adapter))
     assert gate.verdict is Verdict.FAIL
     assert "does not parse (line" in gate.evidence[0]
 
