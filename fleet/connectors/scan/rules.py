@@ -69,6 +69,10 @@ _HINTS = tuple(
         rb"://[^\s/:@$]{0,80}:[^\s/@$]{1,200}@",
     )
 )
+_SHOWN_LOGIN = re.compile(
+    r"://[^:]*:(?:pass(?:wd|word)?|pwd|secret|x{3,}|\*+|\.{3}|<[^>]*>|\{[^}]*\})@",
+    re.IGNORECASE,
+)
 _ASSIGNED = re.compile(
     r"""(?<![\w$.-])["']?(?P<key>[A-Za-z_][\w.-]{0,127})["']?[ \t]{0,8}[:=][ \t]{0,8}
         (?P<value>"(?:[^"\\\n]|\\.){0,1024}"|'[^'\n]{0,1024}'|[^\s"';&|,{}()\[\]]{0,1024}(?=[\s"';&|,{}\[\]]|$))""",
@@ -133,7 +137,7 @@ class Rules:
         """
         name = path.rpartition("/")[2].lower()
         text = content.decode("utf-8", "replace")
-        found = [*self.known_in(content), *_shaped(content, text)]
+        found = [*self.known_in(content), *_shaped(content, text, likely=likely)]
         if likely and not _is_code(name, text):
             found += _assigned(text, _TELLING.get(name, frozenset()))
             found += [Hit("", "a login's password")] if _logs_in(name, text) else []
@@ -167,8 +171,12 @@ def _texts_of(length: int) -> re.Pattern[bytes]:
     return re.compile(b"(?:(?<=[%s])|\\A)%s" % (_EDGE, word), re.DOTALL)
 
 
-def _shaped(content: bytes, text: str) -> Iterator[Hit]:
-    """Yield what has a known shape; most content is dismissed by a look at its bytes."""
+def _shaped(content: bytes, text: str, *, likely: bool) -> Iterator[Hit]:
+    """Yield what has a known shape; most content is dismissed by a look at its bytes.
+
+    In a file that nobody expects to hold credentials, a login in a URL whose password is a word
+    for one is taken for what documentation shows.
+    """
     if _PRIVATE.search(text):
         yield Hit("", "private key")
     lower = content.lower()
@@ -182,7 +190,7 @@ def _shaped(content: bytes, text: str) -> Iterator[Hit]:
             told = True
             yield Hit(_line(text, match[0]), plugin.secret_type)
     for match in SHAPES.finditer(lines) if hinted and not told else ():
-        if not _PRIVATE.search(match[0]):
+        if not _PRIVATE.search(match[0]) and (likely or not _SHOWN_LOGIN.search(match[0])):
             yield Hit(_line(text, match[0]), SHAPE)
 
 

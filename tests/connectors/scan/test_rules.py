@@ -99,6 +99,19 @@ def test_a_secret_that_holds_what_separates_words() -> None:
     assert rules.known_in(f"KEY='{value}'\n".encode())
 
 
+@pytest.mark.parametrize("password", ["pass", "password", "PASSWD", "secret", "xxxx", "***", "<p>"])
+def test_a_login_that_documentation_shows_counts_only_where_logins_are_kept(password: str) -> None:
+    text = f"proxy, such as http://user:{password}@proxy.example.net:3128/\n"
+    assert keys("/usr/share/doc/x/README", text, likely=False) == []
+    assert keys("/root/.gitconfig", text) == ["line 1"]
+
+
+def test_any_other_login_counts_everywhere() -> None:
+    for password in ("pw-EXAMPLE-1", "pass1EXAMPLE", "secretEXAMPLE"):
+        text = f"http://me:{password}@proxy.example.net\n"
+        assert keys("/srv/notes.txt", text, likely=False) == ["line 1"], password
+
+
 def test_long_lines_are_broken_and_no_token_is() -> None:
     words = [f"{number:0200d}" for number in range(300)]
     text = f"short\n{''.join(words)}\nend"
