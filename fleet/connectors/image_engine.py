@@ -90,7 +90,7 @@ class EngineImage:
             for way in ways:
                 try:
                     with self._opened(way, engine, found, request, from_archive) as opened:
-                        _tell(opened, way, passed)
+                        _tell(opened, way, passed, self._at)
                         return look(opened)
                 except Declined as error:
                     passed.append(f"{way}: {error}")
@@ -153,9 +153,9 @@ def _fact(engine: EngineHttp, found: _Known, scan: LayerScan | None) -> ImageFac
     return image_fact(found.image.Id, found.image.configuration(), raw, scan)
 
 
-def _tell(opened: Opened, way: Way, passed: list[str]) -> None:
+def _tell(opened: Opened, way: Way, passed: list[str], at: Endpoint) -> None:
     if opened.image:
-        update = {"way": way.value, "passed_over": tuple(passed)}
+        update = {"way": way.value, "passed_over": tuple(passed), "engine": str(at)}
         opened.image = opened.image.model_copy(update=update)
 
 

@@ -338,6 +338,7 @@ class ImageFact(Fact):
         way: how an engine's image was read: ``overlay2`` (the folders of its layers), ``api`` (the
             files of a container that was never started) or ``save`` (all of it); empty for what is
             in no engine.
+        engine: where the engine listens that it was read from, and what chose that one.
         passed_over: the quicker ways, and why each could not tell.
         variables: its environment, where a container of it was asked; None where nobody asked.
         arguments: the keyed digest of its command, less the entry point; as ``variables``.
@@ -354,6 +355,7 @@ class ImageFact(Fact):
     baked: tuple[SecretFact, ...] | None = None
     scan: ScanFact | None = None
     way: str = ""
+    engine: str = ""
     passed_over: tuple[str, ...] = ()
     variables: dict[str, EnvValue] | None = None
     arguments: Sha256 | None = None

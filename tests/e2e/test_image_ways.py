@@ -18,6 +18,7 @@ import pytest
 from support.trees import asking, image
 
 from fleet.connectors import engine_http, image_created, image_overlay
+from fleet.connectors.engine import endpoint
 from fleet.connectors.image import ImageConnector
 from fleet.connectors.image_way import Way
 from fleet.demo.layout import BakedImage, Member, layer, write_docker_archive
@@ -244,6 +245,7 @@ def test_the_quickest_way_is_taken_and_a_slower_one_says_why(
         first = read(tag, request).image
         assert first
         assert (first.way, first.passed_over) == ("overlay2", ())
+        assert first.engine == str(endpoint())
         monkeypatch.setattr("fleet.connectors.image_engine.privileged", lambda: False)
         second = read(tag, request).image
         assert second

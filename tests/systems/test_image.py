@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.images import PASSWD, as_layout
+from support.places import CASES
 from support.trees import image
 
 from fleet.demo.layout import BakedImage, Member, layer, write_layout
@@ -407,6 +408,37 @@ def test_the_date_is_shown_and_decides_nothing(tmp_path: Path) -> None:
     assert (found.verdict, found.required) == (PASS, False)
     assert "2031-01-01T00:00:00Z; that decides nothing" in found.message
     assert asked(baked(tmp_path / "b"))["image.date"].verdict is PASS
+
+
+def test_the_engine_that_was_asked_and_the_way_are_shown() -> None:
+    fact = ImageFact(
+        id="sha256:1",
+        engine="unix:///run/x.sock (DOCKER_HOST)",
+        way="api",
+        passed_over=("overlay2: only root sees the engine's folders as they are",),
+    )
+    found = canned(fact)["image.date"]
+    assert found.verdict is PASS
+    assert found.evidence[1:] == (
+        (
+            "it was read from the engine at unix:///run/x.sock (DOCKER_HOST),"
+            " by a container that was never started"
+        ),
+        "a quicker way was passed over, overlay2: only root sees the engine's folders as they are",
+    )
+
+
+@pytest.mark.parametrize("layout", ["zstd", "mislabelled"])
+def test_h05_a_bridge_is_judged_whatever_its_layer_is_compressed_by(layout: str) -> None:
+    found = asked(image("oci", CASES / "H05" / layout), "mempalace-bridge")
+    gates = ("bridge.placed", "bridge.whole", "bridge.feed", "bridge.stamp", "image.artifacts")
+    assert {gate: found[gate].verdict for gate in gates} == dict.fromkeys(gates, PASS)
+
+
+def test_h04_a_whiteout_without_a_name_is_told_beside_whatever_else_is_wrong() -> None:
+    found = asked(image("oci", CASES / "H04" / "layout", "palace:1"), "mempalace-bridge")
+    assert found["image.artifacts"].verdict is FAIL
+    assert "holds a whiteout without a name in /a" in told(found["image.artifacts"])
 
 
 def test_of_several_platforms_the_declared_one_is_judged(tmp_path: Path) -> None:

@@ -31,11 +31,13 @@ def artifacts(look: Look) -> Judgement:
     there = [fact for fact in asked if fact.state is State.PRESENT]
     home = printable(f"`~` is {look.facts.platform.home}, by {look.facts.platform.rule}")
     flaws = look.facts.unseen.get("layers", "")
+    odd = [printable(f"a layer holds what means nothing: {flaws}")] if flaws else []
     if not there and not hidden:
-        return failed(f"nothing of what its systems ask for is in it: {len(asked)} paths", home)
+        what = f"nothing of what its systems ask for is in it: {len(asked)} paths"
+        return failed(what, home, *odd)
     if hidden:
-        lines = [printable(f"{f.path}: {f.why or f.state.value}") for f in hidden]
-        return not_checked(f"{len(hidden)} of {len(asked)} paths could not be seen", *lines[:_MOST])
+        lines = [printable(f"{f.path}: {f.why or f.state.value}") for f in hidden][:_MOST]
+        return not_checked(f"{len(hidden)} of {len(asked)} paths could not be seen", *lines, *odd)
     if flaws:
         return warned("a layer holds what means nothing", printable(flaws))
     return passed(f"{len(there)} of {len(asked)} paths asked for are in it, none was run", home)

@@ -6,6 +6,12 @@ from fleet.systems.image.baked import NO_IMAGE
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed, warned
 
+_WAYS = {
+    "overlay2": "the folders of its layers",
+    "api": "a container that was never started",
+    "save": "the archive that the engine saves",
+}
+
 
 def user(look: Look) -> Judgement:
     """The home that paths are looked for under is that of a user whom the image knows."""
@@ -33,9 +39,12 @@ def date(look: Look) -> Judgement:
     if image is None:
         return not_applicable(NO_IMAGE)
     said = f"it says it was created on {printable(image.created)}" if image.created else ""
+    read = f"it was read from the engine at {image.engine}, by {_WAYS.get(image.way, image.way)}"
     return passed(
         f"{said or 'it says no date'}; that decides nothing",
         f"{look.facts.address} is {image.id}" if image.id else look.facts.address,
+        *([printable(read)] if image.engine else []),
+        *(printable(f"a quicker way was passed over, {why}") for why in image.passed_over),
     )
 
 
