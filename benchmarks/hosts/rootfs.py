@@ -1,6 +1,8 @@
 """The root file system of the hosts: this machine's own Debian packages, a node and a pi."""
 
+import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,21 +16,44 @@ _PROGRAM = "pi-coding-agent/dist/bundle/cli.js"
 
 
 def root_filesystem(folder: Path) -> Path:
-    """Return a root file system below ``folder``; made where there is none of today's packages."""
+    """Return a root file system below ``folder``; made where there is none of today's packages.
+
+    It stays as long as the process, whatever others do; of older ones nobody uses, none stays.
+    """
     wanted = "\n".join((*PACKAGES, *_MORE, PI_VERSION, NODE_VERSION, _installed()))
     root = folder / hashlib.sha256(wanted.encode()).hexdigest()[:12]
-    if (root / ".complete").exists():
-        return root / "root"
-    shutil.rmtree(folder, ignore_errors=True)
-    whole = root / "root"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        for other in folder.iterdir():
+            if other.is_dir() and other != root and _held(other, fcntl.LOCK_EX):
+                shutil.rmtree(other)
+        if not (root / ".complete").exists():
+            shutil.rmtree(root, ignore_errors=True)
+            _make(root / "root")
+            (root / ".complete").touch()
+        _held(root, fcntl.LOCK_SH)
+    return root / "root"
+
+
+def _held(folder: Path, how: int) -> bool:
+    """Lock a folder as long as this process lives; whether nobody keeps it from that."""
+    opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(opened, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(opened)
+        return False
+    return True
+
+
+def _make(whole: Path) -> None:
     whole.mkdir(parents=True)
-    archive = root / "root.tar"
+    archive = whole.with_suffix(".tar")
     build_tar(archive, (*PACKAGES, *_MORE))
     subprocess.run(["tar", "-x", "-p", "-f", str(archive), "-C", str(whole)], check=True)
     archive.unlink()
     _add_pi(whole)
-    (root / ".complete").touch()
-    return whole
 
 
 def _installed() -> str:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 
 _FIELDS = 3
@@ -80,7 +81,7 @@ def known_keys(files: Iterable[str], names: Sequence[str]) -> tuple[tuple[KnownK
 
     A file that is absent or unreadable holds no keys, and so does a line that cannot be read.
     """
-    lines = [line for file in files for line in _lines(file)]
+    lines = [line for file in files for line in _read(file)]
     return tuple(tuple(key for patterns, key in lines if _means(patterns, name)) for name in names)
 
 
@@ -123,6 +124,20 @@ def _algorithms(key_type: str) -> tuple[str, ...]:
     return ("rsa-sha2-512", "rsa-sha2-256") if key_type == "ssh-rsa" else (key_type,)
 
 
+def _read(file: str) -> tuple[tuple[str, KnownKey], ...]:
+    """Return a file's lines; read once for all hosts, and again when it changed."""
+    try:
+        status = Path(file).stat()
+    except OSError:
+        return ()
+    return _unchanged(file, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=16)
+def _unchanged(file: str, _status: tuple[int, ...]) -> tuple[tuple[str, KnownKey], ...]:
+    return tuple(_lines(file))
+
+
 def _lines(file: str) -> Iterator[tuple[str, KnownKey]]:
     try:
         with Path(file).open("rb") as stream:
@@ -146,13 +161,15 @@ def _means(patterns: str, name: str) -> bool:
     if patterns.startswith("|"):
         return _is_hash(patterns, name)
     listed = patterns.lower().split(",")
-    if any(item.startswith("!") and _like(item[1:], name) for item in listed):
+    if any(item.startswith("!") and like(item[1:], name) for item in listed):
         return False
-    return any(_like(item, name) for item in listed)
+    return any(like(item, name) for item in listed)
 
 
-def _like(pattern: str, name: str) -> bool:
+def like(pattern: str, name: str) -> bool:
     """Match with ``*`` and ``?`` alone: brackets are part of a name with a port."""
+    if "*" not in pattern and "?" not in pattern:
+        return pattern == name
     wild = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in pattern)
     return re.fullmatch(wild, name) is not None
 

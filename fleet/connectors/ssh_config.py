@@ -1,9 +1,9 @@
 """The user's own ssh configuration, as OpenSSH itself resolves it.
 
-``ssh -G`` is run for the target and for every jump host, so ``Include``, ``Match``, tokens,
-``ProxyJump``, ``IdentityAgent`` and the rest mean here what they mean to ``ssh``. What ``ssh -G``
-prints unexpanded (``~``, ``%`` tokens and ``${VARIABLES}`` in some options) is expanded by the
-rules of ssh_config(5).
+``ssh -G`` is asked about the target and every jump host (once for hosts that are alike), so
+``Include``, ``Match``, tokens, ``ProxyJump``, ``IdentityAgent`` and the rest mean here what they
+mean to ``ssh``. What ``ssh -G`` prints unexpanded (``~``, ``%`` tokens and ``${VARIABLES}`` in some
+options) is expanded by the rules of ssh_config(5).
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fleet.connectors.ssh_alike import Alike
 from fleet.connectors.text import one_line
 from fleet.errors import Unreachable
 from fleet.inventory.model import Address
@@ -25,6 +26,7 @@ DEFAULT_PORT = 22
 _SECONDS = 15
 _MOST_HOPS = 8
 _NO_HOPS = -1
+_ALIKE = Alike()
 # As OpenSSH since 9.6: a name ends up in ProxyCommand and Match exec, which a shell reads.
 _NOT_IN_A_HOST = re.compile(r"^-|[\s\x00-\x1f\x7f'`\"$\\;&<>|(){}]")
 _NOT_IN_A_USER = re.compile(r"^-|[\x00-\x1f\x7f'`\";&<>|(){}]|\s-|\\$")
@@ -145,6 +147,9 @@ def _ask(address: Address, config: str | None) -> dict[str, list[str]]:
         raise _refusal(address, f"the host name {address.name!a} is refused, as ssh would")
     if address.user is not None and _NOT_IN_A_USER.search(address.user):
         raise _refusal(address, f"the user name {address.user!a} is refused, as ssh would")
+    known = _ALIKE.recall(address, config)
+    if known is not None:
+        return known
     command = ["ssh", "-G"]
     command += ["-F", config] if config else []
     command += ["-l", address.user] if address.user else []
@@ -175,7 +180,9 @@ def _ask(address: Address, config: str | None) -> dict[str, list[str]]:
             f"ssh refuses its configuration: {one_line(done.stderr)}",
             f"try: ssh -G {address.name}",
         )
-    return _options(done.stdout.decode("utf-8", "surrogateescape"))
+    options = _options(done.stdout.decode("utf-8", "surrogateescape"))
+    _ALIKE.remember(address, config, options)
+    return options
 
 
 def _refusal(address: Address, what: str, hint: str = "") -> Unreachable:

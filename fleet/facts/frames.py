@@ -11,6 +11,7 @@ import binascii
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fleet.errors import ProbeError
 from fleet.facts.compile import ANSWER
@@ -24,6 +25,15 @@ _HEX = re.compile(rb"(?:[0-9a-f]{2})*")
 _KEY = re.compile(r"[a-z][0-9]{1,9}(?:\.(?:[0-9]{1,10}|file|manifest|more|beside))*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _DIGITS = 19
+_SHORT = 128
+
+
+@lru_cache(maxsize=8192)
+def _plain(packed: bytes) -> str | None:
+    """Return a short field of plain text; machines of one fleet say the same over and over."""
+    if packed[:1] == b"=" and _PLAIN.fullmatch(packed, 1):
+        return packed[1:].decode("ascii")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,10 @@ class Record:
 
     def maybe(self, index: int) -> str | None:
         """Return a field as text, what is no UTF-8 escaped; None where there is nothing."""
+        if 0 <= index < len(self.fields) and len(self.fields[index]) <= _SHORT:
+            plain = _plain(self.fields[index])
+            if plain is not None:
+                return plain
         raw = self.raw(index)
         return None if raw is None else raw.decode("utf-8", "backslashreplace")
 

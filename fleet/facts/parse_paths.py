@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypeVar, get_args
+from typing import Literal, TypedDict, TypeVar, get_args
 
 from fleet.facts.frames import Answer, Record
 from fleet.facts.ini import named
@@ -30,7 +30,18 @@ LaunchState = Literal["ok", "missing", "timeout", "failed", "unsupported"]
 FILE_KINDS: tuple[FileKind, ...] = get_args(FileKind)
 ENTRY_KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
 LAUNCH_STATES: tuple[LaunchState, ...] = get_args(LaunchState)
+STATES = tuple(state.value for state in State)
 PERMISSIONS = 0o7777
+
+
+class _Stat(TypedDict, total=False):
+    kind: FileKind
+    mode: int | None
+    uid: int | None
+    size: int | None
+    mtime: int | None
+    owner: str | None
+    inode: int | None
 
 
 def one_of(record: Record, index: int, choices: tuple[Choice, ...]) -> Choice:
@@ -91,43 +102,43 @@ class PathReader:
     def path(self, key: str, read: Read, path: str | None = None) -> PathFact:
         """Return what became of one path; without ``path`` the target says which one it was."""
         record = self._answer.one("path", key)
+        state, final = State(one_of(record, 1, STATES)), record.maybe(4)
+        if final is None and state is State.PRESENT:
+            raise record.wrong("what is present lies nowhere")
+        if final is not None and state not in (State.PRESENT, State.UNREADABLE):
+            raise record.wrong("what is not there lies somewhere")
         hops = self._answer.many("hop", key)
         fact = PathFact(
             path=record.text(3) if path is None else path,
             absolute=record.text(3),
-            state=State(one_of(record, 1, tuple(state.value for state in State))),
+            state=state,
             link=record.flag(2),
             hops=tuple(Hop(path=hop.text(1), target=hop.text(2)) for hop in hops),
-            final=record.maybe(4),
+            final=final,
             at=record.maybe(5),
             why=record.maybe(6),
             closed=tuple(dict.fromkeys(shut.text(1) for shut in self._answer.many("closed", key))),
+            **({} if final is None else self._stat(key)),
         )
-        if fact.final is None:
-            if fact.state is State.PRESENT:
-                raise record.wrong("what is present lies nowhere")
+        if final is None:
             return fact
-        if fact.state not in (State.PRESENT, State.UNREADABLE):
-            raise record.wrong("what is not there lies somewhere")
-        fact = self._whole(key, read, self._noted(key, self._stat(key, fact)))
+        fact = self._whole(key, read, self._noted(key, fact))
         if fact.state is State.PRESENT and fact.why is None and not _answers(fact, read):
             raise record.wrong("what was to be read is missing, and nothing says why,")
         return fact
 
-    def _stat(self, key: str, fact: PathFact) -> PathFact:
+    def _stat(self, key: str) -> _Stat:
         record = self._answer.one("stat", key)
         mode = record.number(2, 8)
-        return fact.model_copy(
-            update={
-                "kind": one_of(record, 1, FILE_KINDS),
-                "mode": None if mode is None else mode & PERMISSIONS,
-                "uid": record.number(3),
-                "size": record.number(4),
-                "mtime": record.number(5),
-                "owner": record.maybe(6),
-                "inode": record.number(7),
-            }
-        )
+        return {
+            "kind": one_of(record, 1, FILE_KINDS),
+            "mode": None if mode is None else mode & PERMISSIONS,
+            "uid": record.number(3),
+            "size": record.number(4),
+            "mtime": record.number(5),
+            "owner": record.maybe(6),
+            "inode": record.number(7),
+        }
 
     def _noted(self, key: str, fact: PathFact) -> PathFact:
         record = self._answer.maybe("note", key)
