@@ -37,15 +37,24 @@ http {{
     server_name localhost;
     {certificate}
     {blocked}
+    {beside}
     location / {{
-      proxy_pass {upstream};
-      proxy_set_header Host {host};
-      proxy_http_version 1.1;
+      {passed}
       {more}
+    }}
+    location = /mcp {{
+      {passed}
+      {more}
+      {endpoint}
     }}
   }}
 }}
 """
+
+PASSED = """\
+proxy_pass http://{upstream};
+      proxy_set_header Host {host};
+      proxy_http_version 1.1;"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,8 @@ def proxied(
     tls: bool = False,
     host: str = "$host",
     more: str = "",
+    endpoint: str = "",
+    beside: str = "",
 ) -> Iterator[Proxy]:
     """Run a proxy in front of a port of loopback until the block ends.
 
@@ -79,7 +90,9 @@ def proxied(
         blocked: paths that it answers 404 itself.
         tls: whether it speaks TLS, by a certificate that signs itself.
         host: the Host header it sends on.
-        more: further directives.
+        more: further directives for whatever it passes on.
+        endpoint: further directives for /mcp only.
+        beside: further directives of its server.
     """
     program = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
     if program is None:
@@ -96,9 +109,10 @@ def proxied(
             tls=" ssl" if tls else "",
             certificate=f"ssl_certificate {certificate}; ssl_certificate_key {key};" if tls else "",
             blocked="".join(f"location {path} {{ return 404; }}\n" for path in blocked),
-            upstream=f"http://{LOOPBACK}:{upstream}",
-            host=host,
+            passed=PASSED.format(upstream=f"{LOOPBACK}:{upstream}", host=host),
             more=more,
+            endpoint=endpoint,
+            beside=beside,
         )
     )
     process = subprocess.Popen(

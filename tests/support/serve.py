@@ -54,6 +54,11 @@ def routes(**changed: int) -> dict[str, Answer]:
     return found
 
 
+def route_cells(want: int, direct: int, proxied: int) -> str:
+    """What is told of a route that was seen from both sides."""
+    return f"(direct: want {want}, got {direct}; proxied: want {want}, got {proxied})"
+
+
 def answers(**changed: Answer | None) -> dict[str, Answer]:
     """What a healthy palace answers, with changes (``no_token`` for ``no-token``)."""
     healthy: dict[str, Answer | None] = {

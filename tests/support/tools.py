@@ -49,9 +49,12 @@ class PiTool:
 
 
 def cache_dir() -> Path:
-    """Return the folder that holds the installed tools."""
+    """Return the folder that holds the installed tools, as it is called without any link.
+
+    A virtual environment keeps the name it was made under, and a link to it may go first.
+    """
     configured = os.environ.get("FLEET_TEST_CACHE")
-    return Path(configured) if configured else ROOT / ".cache" / "tools"
+    return (Path(configured) if configured else ROOT / ".cache" / "tools").resolve()
 
 
 def pi_tool(version: str = PI_VERSION, node: str = NODE_VERSION) -> PiTool:

@@ -11,6 +11,7 @@ from support.serve import (
     failing,
     healthy,
     process,
+    route_cells,
     routes,
     silent,
     target,
@@ -186,10 +187,10 @@ def test_e13_a_route_that_no_release_has_is_not_the_proxys_fault() -> None:
     assert found.verdict is WARN
     assert found.message == "blocked on the way: /logstream/stream"
     assert line(found, "/logstream/stream") == (
-        "/logstream/stream: blocked on the way (direct 200, proxied 404)"
+        f"/logstream/stream: blocked on the way {route_cells(200, 200, 404)}"
     )
     assert line(found, "/health") == (
-        "/health: no such route in this server, nor in any release (direct 404, proxied 404)"
+        f"/health: no such route in this server, nor in any release {route_cells(404, 404, 404)}"
     )
     assert "nor in any release" in line(found, "/logstream/events")
 
@@ -197,7 +198,7 @@ def test_e13_a_route_that_no_release_has_is_not_the_proxys_fault() -> None:
 def test_e13_a_refusal_that_only_the_proxy_turns_into_not_found() -> None:
     found = seen({"sync_peers": 401}, {"sync_peers": 404})
     assert line(found, "/sync/peers") == (
-        "/sync/peers: blocked on the way (direct 401, proxied 404)"
+        f"/sync/peers: blocked on the way {route_cells(200, 401, 404)}"
     )
 
 
@@ -219,7 +220,7 @@ def test_a_release_before_the_routes() -> None:
         "nothing is blocked on the way; there are /healthz",
     )
     assert line(found, "/statusz") == (
-        "/statusz: no such route in this server: it came with 3.7.0 (direct 404, proxied 404)"
+        f"/statusz: no such route in this server: it came with 3.7.0 {route_cells(404, 404, 404)}"
     )
 
 
@@ -227,22 +228,47 @@ def test_a_release_that_should_have_them() -> None:
     found = seen(OLD, OLD)
     assert found.verdict is WARN
     assert found.message.startswith("not in this server: /statusz")
+    assert line(found, "/statusz").endswith(route_cells(200, 404, 404))
 
 
 def test_from_one_side_nobody_is_blamed() -> None:
     found = seen(None, {"sync_peers": 404})
     assert found.verdict is NOT_CHECKED
     assert "declare `direct_url`" in found.message
+    assert line(found, "/sync/peers").endswith("not told apart (proxied: want 200, got 404)")
+    assert line(found, "/sync/ops").endswith("(proxied: want 400, got 200)")
+    unknown = seen(None, {"sync_peers": 404}, version="own build")
+    assert line(unknown, "/sync/peers").endswith("(proxied: want 200 since 3.7.0, got 404)")
     assert seen(None, OLD, version="3.6.0").verdict is PASS
     assert seen(None, {}).verdict is PASS
+
+
+def test_from_two_places_each_has_a_cell_of_its_own() -> None:
+    told = {**answers(), "/statusz": Answer(status=404, detail="text/html")}
+    world = heard(endpoint(), endpoint(place="controller", answers=told))
+    found = world.judged(target(direct_url=DIRECT))["routes"]
+    # Who was answered from one place has seen that the server has it.
+    assert (found.verdict, found.message) == (WARN, "blocked on the way: /statusz")
+    assert line(found, "/statusz").endswith(
+        "(proxied, from the target: want 200, got 200; "
+        "proxied, from the controller: want 200, got 404)"
+    )
+
+
+def test_a_server_without_a_stream_to_give_is_not_called_blocked() -> None:
+    found = seen({"logstream_stream": 503}, {"logstream_stream": 404})
+    assert found.verdict is NOT_CHECKED
+    assert found.message == "the server itself did not tell of /logstream/stream"
+    assert "direct: want 200, got 503" in line(found, "/logstream/stream")
+    assert "ask again" in str(found.remedy)
 
 
 def test_a_page_of_the_proxys_own_is_not_the_route() -> None:
     told = {**routes(), "/statusz": Answer(status=200, detail="text/html")}
     world = heard(endpoint(answers={**answers(), **told}), endpoint(url=DIRECT, answers=answers()))
-    assert world.judged(target(direct_url=DIRECT))["routes"].message == (
-        "blocked on the way: /statusz"
-    )
+    found = world.judged(target(direct_url=DIRECT))["routes"]
+    assert found.message == "blocked on the way: /statusz"
+    assert "proxied: want 200, got 200 text/html" in line(found, "/statusz")
 
 
 def test_a_route_that_was_late_through_the_proxy_is_not_blamed_on_it() -> None:
@@ -251,7 +277,7 @@ def test_a_route_that_was_late_through_the_proxy_is_not_blamed_on_it() -> None:
     world = heard(endpoint(answers=told), endpoint(url=DIRECT, answers=answers()))
     found = world.judged(target(direct_url=DIRECT))["routes"]
     assert found.verdict is NOT_CHECKED
-    assert "proxied timeout: no answer within 5 s" in line(found, "/logstream/stream")
+    assert "got timeout: no answer within 5 s" in line(found, "/logstream/stream")
     world = heard(endpoint(), endpoint(url=DIRECT, answers=told))
     assert world.judged(target(direct_url=DIRECT))["routes"].verdict is PASS
 

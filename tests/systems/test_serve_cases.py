@@ -1,27 +1,35 @@
-"""Palaces that failed others, asked as an audit asks and judged (E00 to E14)."""
+"""Palaces that failed others, asked as an audit asks and judged (E00 to E14): the scripted ones.
 
+`test_serve_cases_real.py` meets the same cases on a real palace, and finds the same.
+"""
+
+import dataclasses
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.endpoint_cases import TOLD, Told, known_cases
 from support.mcp_server import Rule, ScriptedMcpServer, self_signed
 from support.places import CASES
-from support.serve import Serving, process, silent, target
+from support.serve import Serving, container, healthy, process, route_cells, silent, target
 
-from fleet.facts.model import EndpointFact, Trouble
+from fleet.facts.model import EndpointFact, EnvValue, Trouble
 from fleet.probes.mcp import Further, ask_palace
 from fleet.probes.wire import Authority
 from fleet.secrets import Secret
 from fleet.systems.mempalace_serve.routes import ROUTES
+from fleet.systems.mempalace_serve.running import IDLE_HOURS
 from fleet.verifier.answers import remedy_of
 from fleet.verifier.model import Finding, Verdict
 
-FAIL, PASS, NOT_CHECKED = Verdict.FAIL, Verdict.PASS, Verdict.NOT_CHECKED
+FAIL, NOT_CHECKED = Verdict.FAIL, Verdict.NOT_CHECKED
 GOOD = Secret("tok-EXAMPLE-good")
 WITH = Further(tuple(route.path for route in ROUTES), strangers=True)
+
+Findings = dict[str, Finding]
 
 
 def asked(server: ScriptedMcpServer, host: str = "", **more: Any) -> EndpointFact:
@@ -35,7 +43,7 @@ def asked(server: ScriptedMcpServer, host: str = "", **more: Any) -> EndpointFac
     )
 
 
-def judged(*facts: EndpointFact, **variables: Any) -> dict[str, Finding]:
+def judged(*facts: EndpointFact, **variables: Any) -> Findings:
     world = Serving().seen(processes={"server": (process(),)})
     for fact in facts:
         world.heard(fact)
@@ -48,40 +56,28 @@ def case(name: str, file: str = "behaviour.json", **more: Any) -> Iterator[Scrip
         yield server
 
 
-@pytest.mark.parametrize(
-    ("name", "file"),
-    [
-        ("E00", "behaviour.json"),
-        ("E04", "behaviour.json"),
-        ("E05", "behaviour.json"),
-        ("E07", "slow.json"),
-    ],
-)
-def test_a_palace_that_only_looks_odd_is_healthy(name: str, file: str) -> None:
+# --- each case is met, and told as what it is
+
+
+def plain(name: str, file: str = "behaviour.json", host: str = "", **more: Any) -> Findings:
     with case(name, file) as server:
-        found = judged(asked(server))
-    for gate in ("reach", "auth", "version", "health"):
-        assert found[gate].verdict is PASS, found[gate]
+        return judged(asked(server, host, **more))
 
 
-def test_e07_a_buffered_stream_fails_in_time_and_names_buffering() -> None:
-    with case("E07") as server:
-        found = judged(asked(server, deadline=1.5))
-    assert found["health"].verdict is FAIL
-    assert any("silent: headers came, but no data within" in e for e in found["health"].evidence)
-    assert "proxy_buffering off" in str(found["health"].remedy)
-    assert found["auth"].verdict is NOT_CHECKED
-
-
-def test_e08_an_authority_of_its_own_is_trusted_only_where_it_is_declared(tmp_path: Path) -> None:
-    tls = self_signed(tmp_path)
+def encrypted(folder: Path, *, declared: bool) -> Findings:
+    tls = self_signed(folder)
     with case("E08", tls=tls) as server:
-        blind = judged(asked(server))
-        found = judged(asked(server, authority=Authority(str(tls[0]))))
-    assert blind["health"].verdict is FAIL
-    assert any("tls: certificate not trusted" in e for e in blind["health"].evidence)
-    assert "palace_ca" in str(blind["health"].remedy)
-    assert found["health"].verdict is PASS
+        return judged(asked(server, authority=Authority(str(tls[0])) if declared else None))
+
+
+def idle(restart: str) -> Findings:
+    unset = {IDLE_HOURS: EnvValue(set=False)}
+    world = healthy().containers(container(variables=unset, restart=restart))
+    world.seen(interfaces={"docker0": ("172.17.0.1",)})
+    compose = (CASES / "E12" / "docker-compose.yml").read_text()
+    written = f'{compose.rstrip()}\n    restart: "{restart}"\n'
+    world.file("~/mempalace-serve/compose.yml", written.encode())
+    return world.judged(target(serve_mode="compose"))
 
 
 ROUTE_RULES: list[Rule] = [
@@ -101,6 +97,44 @@ def both_views(blocked: Sequence[str]) -> Iterator[tuple[EndpointFact, EndpointF
         yield direct, asked(server, host="palace.example.net")
 
 
+def behind(*blocked: str) -> Findings:
+    with both_views(blocked) as (direct, proxied):
+        return judged(proxied, direct, direct_url=direct.url)
+
+
+#: How each is met: what is found on it, given a folder to write in.
+MET: dict[str, Callable[[Path], Findings]] = {
+    "E00": lambda _: plain("E00"),
+    "E04": lambda _: plain("E04"),
+    "E05": lambda _: plain("E05"),
+    "E07": lambda _: plain("E07", deadline=1.5),
+    "E07 late": lambda _: plain("E07", "slow.json"),
+    "E08": lambda folder: encrypted(folder, declared=False),
+    "E08 declared": lambda folder: encrypted(folder, declared=True),
+    "E12": lambda _: idle("no"),
+    "E12 kept": lambda _: idle("unless-stopped"),
+    "E13": lambda _: behind("/logstream/stream"),
+    "E13 absent": lambda _: behind(),
+    "E14": lambda _: plain("E14", host="palace:8765"),
+    "E14 known": lambda _: plain("E14", host="palace"),
+}
+
+
+def test_every_case_is_met() -> None:
+    assert set(MET) == set(TOLD)
+    assert {name.partition(" ")[0] for name in TOLD} == known_cases()
+
+
+@pytest.mark.parametrize(("name", "told"), TOLD.items())
+def test_a_case_is_told_as_what_it_is(name: str, told: Told, tmp_path: Path) -> None:
+    found = MET[name](tmp_path)
+    told.check({gate: dataclasses.asdict(finding) for gate, finding in found.items()})
+
+
+def test_e07_who_was_not_let_in_was_not_let_in() -> None:
+    assert plain("E07", deadline=1.5)["auth"].verdict is NOT_CHECKED
+
+
 def test_e13_the_route_was_never_there_or_is_blocked_on_the_way() -> None:
     with both_views(["/logstream/stream"]) as (direct, proxied):
         found = judged(proxied, direct, direct_url=direct.url)["routes"]
@@ -108,27 +142,12 @@ def test_e13_the_route_was_never_there_or_is_blocked_on_the_way() -> None:
     assert found.message == "blocked on the way: /logstream/stream"
     for route in ("/health", "/logstream/events"):
         assert (
-            f"{route}: no such route in this server, nor in any release (direct 404, proxied 404)"
+            f"{route}: no such route in this server, nor in any release "
+            f"{route_cells(404, 404, 404)}"
         ) in found.evidence
-    assert "/healthz: present (direct 200, proxied 200)" in found.evidence
+    assert f"/healthz: present {route_cells(200, 200, 200)}" in found.evidence
     # One view alone blames nobody.
     assert alone.verdict is NOT_CHECKED
-
-
-def test_e13_without_a_block_nothing_is_blamed() -> None:
-    with both_views([]) as (direct, proxied):
-        found = judged(proxied, direct, direct_url=direct.url)["routes"]
-    assert found.verdict is PASS
-
-
-def test_e14_the_name_with_its_port_is_refused_and_named() -> None:
-    with case("E14") as server:
-        found = judged(asked(server, host="palace:8765"))
-        bare = judged(asked(server, host="palace"))
-    assert found["health"].verdict is FAIL
-    assert any("HTTP 421 for Host palace:8765" in e for e in found["health"].evidence)
-    assert "with its port" in str(found["health"].remedy)
-    assert bare["health"].verdict is PASS
 
 
 # --- every failure has a name and a remedy

@@ -2,84 +2,29 @@
 
 import fcntl
 import hashlib
-import json
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from support.loopback import free_port
 from support.proxy import proxied, wait_for
+from support.serve import route_cells
 from support.tools import mempalace_tool
-
-from fleet.cli.main import cli
-from fleet.demo.palace import Palace, serving
-from fleet.secrets import Secret
-
-TOKEN = "tok-EXAMPLE-real-2"
+from support.vault import TOKEN, Vault, vault
 
 pytestmark = pytest.mark.network
-
-Findings = dict[str, dict[str, Any]]
-
-
-@dataclass
-class Vault:
-    """A machine that serves a palace, and the inventory that says how."""
-
-    folder: Path
-    palace: Palace
-    printed: list[str] = field(default_factory=list)
-
-    def audit(self, url: str, **variables: object) -> Findings:
-        """Audit it; findings by the gate's last word."""
-        given = {
-            "palace_url": url,
-            "palace_path": str(self.palace.path),
-            "direct_url": self.palace.url,
-            "serve_home": str(self.palace.home),
-            "bind": "loopback",
-            "port": self.palace.port,
-            "allow_empty": True,
-            **variables,
-        }
-        inventory = self.folder / "fleet.yml"
-        told = "".join(f"  {name}: {json.dumps(value)}\n" for name, value in given.items())
-        inventory.write_text(
-            f"vars:\n  palace_token: !secret env:FLEET_TEST_TOKEN\n{told}"
-            f"hosts:\n  vault:\n    systems: [mempalace-serve]\n    local: {self.palace.home}\n"
-        )
-        words = ["audit", "-i", str(inventory), "--format", "json"]
-        result = CliRunner().invoke(cli, words, env={"FLEET_TEST_TOKEN": TOKEN})
-        assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-        assert TOKEN not in result.output
-        assert result.stdout, result.output
-        found = json.loads(result.stdout)["findings"]
-        return {f["gate"].removeprefix("serve."): f for f in found}
-
-
-@contextmanager
-def vault(
-    folder: Path, version: str = "3.11", program: Path | None = None, **more: str
-) -> Iterator[Vault]:
-    program = program or mempalace_tool(version) / "mempalace"
-    home = folder / "home"
-    home.mkdir()
-    with serving(program, home, folder / "log", token=Secret(TOKEN), more=more) as palace:
-        yield Vault(folder, palace)
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
     folder = tmp_path_factory.mktemp("vault")
-    with vault(folder, MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS="localhost") as made:
+    with vault(folder, more={"MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS": "localhost"}) as made:
         yield made
 
 
@@ -125,8 +70,8 @@ def test_a_proxy_that_keeps_routes_to_itself(served: Vault, behind: Callable[...
         "blocked on the way: /sync/version_vector, /sync/ops, /sync/peers, /logstream/stream"
     )
     told = "/logstream/events: no such route in this server, nor in any release"
-    assert f"{told} (direct 404, proxied 404)" in found["evidence"]
-    assert "/sync/ops: blocked on the way (direct 400, proxied 404)" in found["evidence"]
+    assert f"{told} {route_cells(404, 404, 404)}" in found["evidence"]
+    assert f"/sync/ops: blocked on the way {route_cells(400, 400, 404)}" in found["evidence"]
     assert alone["verdict"] == "not-checked"
     assert "direct_url" in alone["message"]
 
@@ -244,7 +189,7 @@ def test_a_release_without_the_routes(tmp_path: Path) -> None:
 
 
 def test_a_server_that_ends_after_idle_hours(tmp_path: Path) -> None:
-    with vault(tmp_path, MEMPALACE_MCP_IDLE_HOURS="8") as idle:
+    with vault(tmp_path, more={"MEMPALACE_MCP_IDLE_HOURS": "8"}) as idle:
         found = idle.audit(idle.palace.url)
     assert found["stays"]["verdict"] == "warn"
     assert "8 idle hours" in found["stays"]["evidence"][0]

@@ -1,40 +1,19 @@
-"""What surrounds the endpoint: foreign sites, foreign names, further routes, and the way there.
+"""What surrounds the endpoint: foreign sites, foreign names, and the way there."""
 
-Nothing is said of the way from one view alone: a route that is not found through the proxy may
-never have been in this server.
-"""
-
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from enum import Enum, auto
 
-from packaging.version import InvalidVersion, Version
-
-from fleet.facts.model import Answer, EndpointFact
+from fleet.facts.model import EndpointFact
 from fleet.systems.mempalace_serve.asked import cells, heard, is_direct, spoken, views
-from fleet.systems.mempalace_serve.routes import ROUTES, Route
 from fleet.systems.mempalace_serve.server import PINNED, listening_hosts
-from fleet.verifier.answers import (
-    UNAUTHORIZED,
-    is_reached,
-    line,
-    placed,
-    short,
-    told,
-    was_sent,
-)
+from fleet.verifier.answers import is_reached, line, placed, short, told, was_sent
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, failed, follows_from, not_checked, passed, warned
 
 PLACES = ("target", "controller")
 #: Where no server can ask from; whether it is reached from there is fleet.reach's to tell.
 _ELSEWHERE = "container"
-_FORBIDDEN = 403
-_NOT_FOUND = 404
 _SUCCESS = range(200, 300)
 _REFUSED = range(400, 500)
-_BAD_REQUEST = 400
 
 
 def reach(look: Look) -> Judgement:
@@ -130,117 +109,3 @@ def origin(look: Look) -> Judgement:
 def _status(fact: EndpointFact, name: str) -> int:
     answer = fact.answers.get(name)
     return (answer.status or 0) if answer else 0
-
-
-class _Fate(Enum):
-    PRESENT = auto()
-    ABSENT = auto()
-    BLOCKED = auto()
-    LACKING = auto()
-    OPEN = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """A route, what was heard of it past the proxy and through it, and what that means."""
-
-    route: Route
-    direct: Answer | None
-    proxied: Answer | None
-    version: Version | None
-
-    @property
-    def fate(self) -> _Fate:
-        if self.direct is not None and self.direct.status is not None:
-            return self._compared(self.direct)
-        if self.proxied is not None and _is_there(self.route, self.proxied):
-            return _Fate.PRESENT
-        if self.proxied is not None and self.proxied.status == _NOT_FOUND and self._is_newer:
-            return _Fate.ABSENT
-        return _Fate.OPEN
-
-    def _compared(self, direct: Answer) -> _Fate:
-        there = _is_there(self.route, direct)
-        if self.proxied is not None and (there or direct.status == UNAUTHORIZED):
-            if self.proxied.status is None:
-                return _Fate.OPEN  # it may have been late, or held back: nothing was heard
-            same = _is_there(self.route, self.proxied) or (
-                not there and self.proxied.status == UNAUTHORIZED
-            )
-            if not same:
-                return _Fate.BLOCKED
-        if there:
-            return _Fate.PRESENT
-        if direct.status == _NOT_FOUND:
-            return _Fate.ABSENT if self._is_newer else _Fate.LACKING
-        return _Fate.OPEN
-
-    @property
-    def _is_newer(self) -> bool:
-        """Tell whether the running release is known not to have it."""
-        if not self.route.since:
-            return True
-        return self.version is not None and self.version < Version(self.route.since)
-
-    def __str__(self) -> str:
-        seen = ", ".join(
-            f"{how} {short(answer)}"
-            for how, answer in (("direct", self.direct), ("proxied", self.proxied))
-            if answer is not None
-        )
-        return f"{self.route.path}: {self._meaning} ({seen or 'not asked'})"
-
-    @property
-    def _meaning(self) -> str:
-        since = self.route.since
-        none = f"no such route in this server: it came with {since}"
-        return {
-            _Fate.PRESENT: "present",
-            _Fate.ABSENT: none if since else "no such route in this server, nor in any release",
-            _Fate.BLOCKED: "blocked on the way",
-            _Fate.LACKING: f"no such route in this server, though releases have it since {since}",
-            _Fate.OPEN: "absent or blocked: not told apart",
-        }[self.fate]
-
-
-def _is_there(route: Route, answer: Answer) -> bool:
-    answers = answer.status in _SUCCESS or answer.status == _BAD_REQUEST
-    return answers and answer.detail in ("", route.kind)
-
-
-def routes(look: Look) -> Judgement:
-    """Every route that the running release has is there, and nothing on the way blocks it."""
-    found = spoken(look)
-    if isinstance(found, Judgement):
-        return found
-    paths = tuple(_paths(look, found.fact.version))
-    if not any(p.direct or p.proxied for p in paths):
-        return not_checked("its routes were not asked for", found.place)
-    fates = {fate: [p for p in paths if p.fate is fate] for fate in _Fate}
-    lines = [str(path) for path in paths]
-    wrong = [*fates[_Fate.BLOCKED], *fates[_Fate.LACKING]]
-    if fates[_Fate.BLOCKED]:
-        names = ", ".join(p.route.path for p in fates[_Fate.BLOCKED])
-        remedy = f"let the proxy pass {names} to the server"
-        return warned(f"blocked on the way: {names}", *lines, remedy=remedy)
-    if wrong:
-        return warned(f"not in this server: {', '.join(p.route.path for p in wrong)}", *lines)
-    if fates[_Fate.OPEN]:
-        told_apart = "declare `direct_url`, which passes no proxy, to tell"
-        return not_checked(f"absent in this server or blocked on the way: {told_apart}", *lines)
-    there = ", ".join(path.route.path for path in fates[_Fate.PRESENT])
-    return passed(f"nothing is blocked on the way; there are {there or 'none'}", *lines)
-
-
-def _paths(look: Look, running: str) -> Iterator[_Path]:
-    facts = [f for f in views(look) if told(f).trouble is None]
-    direct = next((f for f in facts if is_direct(look, f)), None)
-    proxied = next((f for f in facts if not is_direct(look, f)), None)
-    try:
-        version = Version(running)
-    except InvalidVersion:
-        version = None
-    for route in ROUTES:
-        one = direct.answers.get(route.path) if direct else None
-        other = proxied.answers.get(route.path) if proxied else None
-        yield _Path(route, one, other, version)

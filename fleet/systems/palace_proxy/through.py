@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from fleet.facts.model import Answer, EndpointFact, Trouble
-from fleet.systems.mempalace_serve import around
+from fleet.systems.mempalace_serve import routed
 from fleet.systems.mempalace_serve.routes import EVENTS
 from fleet.systems.mempalace_serve.server import LOOPBACK
 from fleet.verifier.answers import UNAUTHORIZED, line, placed, remedy_of, short, told, was_sent
@@ -185,7 +185,7 @@ def routes(look: Look) -> Judgement:
         return sides
     if not any(told(fact).trouble is None for fact in sides.through):
         return follows_from("proxy.answers")
-    return around.routes(look)
+    return routed.routes(look)
 
 
 def stream(look: Look) -> Judgement:
