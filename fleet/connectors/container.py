@@ -32,6 +32,7 @@ from fleet.facts.request import CONTAINER, Request
 from fleet.facts.tree import SEARCH, TreeReader
 from fleet.inventory.model import Target
 from fleet.secrets import Secret
+from fleet.verifier.image_config import Baked, secrets_in_config
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -104,7 +105,9 @@ class ContainerConnector:
         named = image if name == identity else self._image(opened, name)
         now = str(named.get("Id") or "") if named else ""
         told = {
-            "container": container_fact(opened.inspected, request, now),
+            "container": container_fact(
+                opened.inspected, request, now, self._baked(opened, identity, image)
+            ),
             "image": image_fact(image, identity, request, where=self._target.name),
         }
         return facts.model_copy(update=told)
@@ -254,6 +257,19 @@ class ContainerConnector:
                 raise
             return None
         return told if isinstance(told, dict) else None
+
+    def _baked(
+        self, opened: _Opened, identity: str, image: Mapping[str, object] | None
+    ) -> list[Baked] | None:
+        """Return where its image holds secrets; None where the image is gone."""
+        if image is None:
+            return None
+        with engine_faults(opened.at, where=self._target.name):
+            told: object = opened.client.api.history(identity)  # type: ignore[no-untyped-call]  # its library has no types for it
+        layers = told if isinstance(told, list) else []
+        steps = (each for each in reversed(layers) if isinstance(each, dict))
+        history = [{"created_by": each.get("CreatedBy", "")} for each in steps]
+        return secrets_in_config({"config": image.get("Config") or {}, "history": history})
 
     def _without_shell(
         self, opened: _Opened, request: Request, deadline: Deadline, taken_at: datetime

@@ -13,7 +13,7 @@ from fleet.facts.environment import command_text, env_value
 from fleet.facts.model import ContainerFact, EnvValue, ImageFact, Publication
 from fleet.facts.request import CONTAINER, Request
 from fleet.secrets import keyed_digest
-from fleet.verifier.image_config import shown_labels
+from fleet.verifier.image_config import Baked, shown_labels
 
 SERVICE = "com.docker.compose.service"
 PROJECT = "com.docker.compose.project"
@@ -128,11 +128,16 @@ def read_inspected(told: object, *, where: str) -> Inspected:
         raise malformed(error, name="what the engine tells of the container", where=where) from None
 
 
-def container_fact(inspected: Inspected, request: Request, image_now: str = "") -> ContainerFact:
+def container_fact(
+    inspected: Inspected,
+    request: Request,
+    image_now: str = "",
+    baked: Sequence[Baked] | None = None,
+) -> ContainerFact:
     """Return what is told of a container.
 
     A variable's value is kept only where the request names the variable public. ``image_now`` is
-    the identity that the name of its image has today.
+    the identity that the name of its image has today, ``baked`` where the image holds secrets.
     """
     state, host, labels = inspected.State, inspected.HostConfig, inspected.Config.Labels
     bound = inspected.NetworkSettings.Ports if state.Status == "running" else host.PortBindings
@@ -158,11 +163,20 @@ def container_fact(inspected: Inspected, request: Request, image_now: str = "") 
         image_name=inspected.Config.Image,
         image_now=image_now,
         arguments=keyed_digest(request.nonce, command_text(inspected.Config.Cmd)),
+        baked=None if baked is None else tuple(_baked(baked)),
         project=labels.get(PROJECT, ""),
         compose_files=_listed(labels, CONFIG_FILES),
         compose_folder=labels.get(WORKING_DIR, ""),
         compose_env=_listed(labels, ENVIRONMENT_FILE),
     )
+
+
+def _baked(found: Sequence[Baked]) -> Iterator[str]:
+    """Spell them as the probe does, which tells environment and history apart and no more."""
+    for each in found:
+        place = each.place.partition(" ")[0]
+        if place in ("env", "history"):
+            yield f"{place} {each.key}"
 
 
 def _listed(labels: Mapping[str, str], name: str) -> tuple[str, ...]:

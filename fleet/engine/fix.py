@@ -25,17 +25,26 @@ class Fixes:
 
 
 def fixes(run: Run, gate: str | None = None) -> Fixes:
-    """Sort the failures of a run, or those of one gate. Waived ones are left alone."""
-    failed = [f for f in run.findings if f.verdict is Verdict.FAIL and gate in (None, f.gate)]
+    """Sort the failures of a run, or those of one gate, and its warnings. Waived ones are left.
+
+    A warning is put right where its gate is named: what it warns of may be meant.
+    """
+    wrong = {Verdict.FAIL} if gate is None else {Verdict.FAIL, Verdict.WARN}
+    failed = [f for f in run.findings if f.verdict in wrong and gate in (None, f.gate)]
     artifacts: dict[str, set[str]] = defaultdict(set)
     for finding in failed:
         for artifact in finding.fixed_by:
-            artifacts[finding.target].add(f"{finding.system}.{artifact}")
+            artifacts[finding.target].add(_key(finding, artifact))
     return Fixes(
         {target: frozenset(keys) for target, keys in artifacts.items()},
         tuple(f for f in failed if f.fixed_by),
         tuple(f for f in failed if not f.fixed_by),
     )
+
+
+def _key(finding: Finding, artifact: str) -> str:
+    """Return an artifact as ``system.artifact``; its own system's are named without it."""
+    return artifact if "." in artifact else f"{finding.system}.{artifact}"
 
 
 def unchanged(found: Fixes, plans: Sequence[TargetPlan]) -> tuple[Finding, ...]:
@@ -52,7 +61,7 @@ def unchanged(found: Fixes, plans: Sequence[TargetPlan]) -> tuple[Finding, ...]:
     return tuple(
         f
         for f in found.fixable
-        if not any(f"{f.system}.{a}" in changing.get(f.target, ()) for a in f.fixed_by)
+        if not any(_key(f, a) in changing.get(f.target, ()) for a in f.fixed_by)
     )
 
 

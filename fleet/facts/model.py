@@ -245,6 +245,8 @@ class ContainerFact(Fact):
         image_name: the name it was made by; ``image_now``: the identity that name has today.
         mounts: a volume's name or a folder of the host, by the path within.
         command: the keyed digest of the program and its arguments, each ended by a line feed.
+        baked: the secret variables of which its image holds a value, with the place: ``env`` or
+            ``history``, a blank, the name; None where the image was not searched.
         arguments: that of what it was given in place of the image's own, less the entry point.
         project: the compose project it belongs to, as its label says.
         compose_files: the files that compose made it of, absolute on the machine it ran on.
@@ -271,6 +273,7 @@ class ContainerFact(Fact):
     image_name: str = ""
     image_now: str = ""
     arguments: Sha256 | None = None
+    baked: tuple[str, ...] | None = None
     project: str = ""
     compose_files: tuple[str, ...] = ()
     compose_folder: str = ""

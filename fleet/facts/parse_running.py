@@ -19,6 +19,7 @@ FIELDS = frozenset(
         "service",
         "health",
         "image_name",
+        "searched",
         "image_now",
     }
 )
@@ -104,7 +105,13 @@ def _container(answer: Answer, key: str, names: dict[str, bool]) -> ContainerFac
         command=command.digest(1) if command else None,
         image_name=_text(told, "image_name"),
         image_now=_text(told, "image_now"),
+        baked=_baked(answer, key) if "searched" in told else None,
     )
+
+
+def _baked(answer: Answer, key: str) -> tuple[str, ...]:
+    found = (f"{record.text(1)} {record.text(2)}" for record in answer.many("baked", key))
+    return tuple(dict.fromkeys(found))
 
 
 def _exit_code(told: dict[str, Record], state: str) -> int | None:

@@ -6,6 +6,7 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from fleet.errors import PlanError
+from fleet.facts.pem import certificates_in
 from fleet.facts.request import Read
 from fleet.installers.content import GIT_CRYPT, check_mode, references, written
 from fleet.installers.items import (
@@ -43,6 +44,7 @@ from fleet.systems.model import (
 from fleet.systems.resolve import Resolved
 
 PUSHED_LIMIT = 16 * 1024 * 1024
+_PRIVATE = b"PRIVATE KEY-----"
 _LOCKED = (
     "{} is encrypted by git-crypt and was not unlocked on the controller",
     "unlock it there (`git-crypt unlock`), then plan again",
@@ -109,6 +111,7 @@ def _item(r: Resolved, name: str, artifact: Artifact, maker: _Maker) -> Item:
         path=artifact.path,
         body=body,
         env=artifact.read is Read.ENV,
+        certificates=artifact.read is Read.PEM,
         problem=_problem(artifact, body),
         needs=tuple(f"{r.system.system}.{need}" for need in artifact.needs),
         shown=artifact.keys if artifact.read is Read.JSON else None,
@@ -131,7 +134,16 @@ def _problem(artifact: Artifact, body: Body) -> tuple[str, str] | None:
         if data.startswith(GIT_CRYPT):
             what, hint = _LOCKED
             return what.format(source), hint
+        if artifact.read is Read.PEM and (told := _no_certificates(data)):
+            return f"{source} {told}", "give a file with the certificates alone, in PEM"
     return None
+
+
+def _no_certificates(data: bytes) -> str:
+    """Say why a file cannot go where everybody may read what is trusted; empty where it can."""
+    if _PRIVATE in data:
+        return "holds a private key, which is for nobody else to have"
+    return "" if certificates_in(data) else "holds no certificate in PEM"
 
 
 @singledispatch

@@ -168,6 +168,7 @@ class Item:
     Attributes:
         path: as the description spells it, ``~`` unexpanded; for a package, empty.
         env: whether an audit reads it as an env file, whose bytes and hash never travel.
+        certificates: whether it is a file of certificates: a key beside them stays on its machine.
         problem: why it must not be brought whatever lies there, and what to do; empty for none.
         shown: of a JSON file with secrets in it, the keys whose values a diff may show; None for a
             file that holds none.
@@ -179,6 +180,7 @@ class Item:
     path: str
     body: Body
     env: bool = False
+    certificates: bool = False
     problem: tuple[str, str] | None = None
     needs: tuple[str, ...] = ()
     shown: tuple[str, ...] | None = None

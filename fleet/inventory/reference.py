@@ -40,7 +40,10 @@ _GATE = (
     ("source", "where the rule comes from"),
     ("kinds", "host, container, image: what it can be asked of; all when nothing is said"),
     ("deep", "true: asked with `--deep` only"),
-    ("fixed_by", "artifacts of the system that put it right when they are deployed again"),
+    (
+        "fixed_by",
+        "artifacts that put it right when deployed again; another system's as `pi.node`",
+    ),
 )
 
 

@@ -102,8 +102,8 @@ class FindingPart(Part):
     capabilities: tuple[str, ...]
     waiver: WaiverPart | None = Field(description="Of a failure that is, or was, accepted.")
     fixed_by: tuple[str, ...] = Field(
-        description="Artifacts that `fleet fix` deploys again to put it right; empty where a"
-        " person has to."
+        description="Artifacts that `fleet fix GATE` deploys again to put a failure or a warning"
+        " right; empty where a person has to."
     )
 
 

@@ -106,7 +106,7 @@ def finding(group: Group, view: View) -> Iterator[Text]:
         yield from paragraph(_shown(str(told.waiver), view), width, style="cyan")
     if told.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE):
         yield from paragraph(_shown(_advice(told.since, told.remedy), view), width, style="bold")
-    if told.fixed_by and told.verdict is Verdict.FAIL:
+    if told.fixed_by and told.verdict in (Verdict.FAIL, Verdict.WARN):
         yield from paragraph(f"`fleet fix {told.gate}` shows what would put it right", width)
     if group.followers:
         yield from paragraph(f"and so not asked: {', '.join(group.followers)}", width, style="dim")

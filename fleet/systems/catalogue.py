@@ -340,13 +340,15 @@ def validate(catalogue: Catalogue) -> None:
         if (gate.marker is None) == (gate.check is None):
             raise CatalogueError("a gate has either a marker or a check", where=where)
         wanted = [*([gate.marker.artifact] if gate.marker else []), *gate.fixed_by]
-        for artifact in wanted:
-            if artifact not in system.artifacts:
-                known = ", ".join(system.artifacts) or "none"
+        for named in wanted:
+            other, _, artifact = named.rpartition(".")
+            owner = catalogue.system(other) if other else system
+            if artifact not in owner.artifacts:
+                known = ", ".join(owner.artifacts) or "none"
                 raise CatalogueError(
                     f"there is no artifact {artifact!r}",
                     where=where,
-                    hint=f"artifacts of {system.system}: {known}",
+                    hint=f"artifacts of {owner.system}: {known}",
                 )
     for system, gate in catalogue.gates():
         for needed in gate.needs:

@@ -14,6 +14,7 @@ from fleet.verifier.model import Severity
 
 GateId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$")]
 Manager = Literal["uv", "npm", "apt", "pipx", "pi"]
+Fix = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)?$")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
 
 
@@ -233,7 +234,8 @@ class Gate(Spec):
         source: where the rule comes from.
         kinds: the kinds of target it can be asked of; empty means all.
         deep: whether only what ``--deep`` runs can answer it; it is not asked without.
-        fixed_by: artifacts of the system that put it right when they are deployed (again).
+        fixed_by: artifacts that put it right when they are deployed (again); those of another
+            system are named with it, as ``pi.node``.
     """
 
     id: GateId
@@ -253,7 +255,7 @@ class Gate(Spec):
     source: str = ""
     kinds: tuple[Literal["host", "container", "image"], ...] = ()
     deep: bool = False
-    fixed_by: tuple[Name, ...] = ()
+    fixed_by: tuple[Fix, ...] = ()
 
 
 class Variable(Spec):

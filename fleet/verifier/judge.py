@@ -5,7 +5,7 @@ cause is told once. Whatever a gate does not see stays ``not-checked``.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from fleet.errors import TargetError
@@ -29,6 +29,7 @@ from fleet.verifier.model import (
 from fleet.verifier.toolkit import Toolkit
 
 _SEEN = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.WARN})
+_FIXABLE = frozenset({Verdict.FAIL, Verdict.WARN})
 _HOLDS = frozenset({Verdict.PASS, Verdict.WARN, Verdict.NOT_APPLICABLE})
 
 
@@ -109,7 +110,19 @@ class _Court:
     judged: dict[str, Judgement] = field(default_factory=dict)
 
     def finding(self, system: System, gate: Gate) -> Finding:
-        return _finding(self.target, system, gate, self._judged(system, gate))
+        found = _finding(self.target, system, gate, self._judged(system, gate))
+        return replace(found, fixed_by=self._fixed_by(found, gate))
+
+    def _fixed_by(self, found: Finding, gate: Gate) -> tuple[str, ...]:
+        """Return what to deploy again, of what the target has: an image is rebuilt, not changed."""
+        if found.verdict not in _FIXABLE or self.target.kind is Kind.IMAGE:
+            return ()
+        return tuple(name for name in gate.fixed_by if self._has(found.system, name))
+
+    def _has(self, system: str, name: str) -> bool:
+        other, _, artifact = name.rpartition(".")
+        look = self.looks.get(other or system)
+        return look is not None and artifact in look.resolved.artifacts
 
     def _judged(self, system: System, gate: Gate) -> Judgement:
         if gate.id not in self.judged:
@@ -159,14 +172,7 @@ def _finding(target: Target, system: System, gate: Gate, judgement: Judgement) -
         remedy=judgement.remedy or gate.remedy or None,
         follows=judgement.follows,
         capabilities=(gate.gives,) if gate.gives else (),
-        fixed_by=_fixed_by(target, gate, judgement),
     )
-
-
-def _fixed_by(target: Target, gate: Gate, judgement: Judgement) -> tuple[str, ...]:
-    """Return what to deploy again: an image is rebuilt, not changed."""
-    fixable = judgement.verdict is Verdict.FAIL and target.kind is not Kind.IMAGE
-    return gate.fixed_by if fixable else ()
 
 
 def is_required(target: Target, gate: Gate) -> bool:

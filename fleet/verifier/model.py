@@ -71,7 +71,8 @@ class Finding:
         since: the commit or version the gate dates from, as shown (``29e660e (2026-08-12)``).
         follows: a gate on the same target whose failure this one only repeats.
         waiver: what the inventory says of the failure, where it says something.
-        fixed_by: artifacts of the system that put a failure right when they are deployed again.
+        fixed_by: artifacts, of those that the target has, which put a failure or a warning right
+            when they are deployed again; those of another system are named with it.
     """
 
     target: str

@@ -34,6 +34,7 @@ def facts() -> Iterator[Facts]:
     engine = Engine()
     try:
         image = engine.image("probe", base(shell=True))
+        baked = engine.image("baked", base(shell=True), (f"ENV SECRET={TOKEN}",))
         labels = {PROJECT_LABEL: PROJECT, "com.docker.compose.service": "palace"}
         environment = {"PUBLIC": "two\nlines", "SECRET": TOKEN, "OTHER": "x"}
         engine.run(
@@ -50,6 +51,7 @@ def facts() -> Iterator[Facts]:
         labels = {PROJECT_LABEL: PROJECT, "com.docker.compose.service": "bound"}
         with pytest.raises(docker.errors.APIError):
             engine.run(image, name="bound", labels=labels, ports={"8765/tcp": (NOWHERE, 18765)})
+        engine.run(baked, name="baked", labels={PROJECT_LABEL: PROJECT})
         engine.run(image, name="other", labels={PROJECT_LABEL: f"{PROJECT}-2"})
         engine.run(image, "/bin/false", name="ended", labels={PROJECT_LABEL: PROJECT})
         engine.client.containers.get("fleet-conn-test-ended").wait()
@@ -76,7 +78,7 @@ def named(facts: Facts, name: str) -> ContainerFact:
 def test_all_of_the_project_and_no_others(facts: Facts) -> None:
     assert facts.unseen == {}
     names = [container.name.rpartition("-")[2] for container in facts.containers[PROJECT]]
-    assert names == ["bound", "ended", "palace"]
+    assert names == ["baked", "bound", "ended", "palace"]
     assert facts.containers["fleet-no-such-project"] == ()
 
 
@@ -106,6 +108,11 @@ def test_c07_one_that_could_not_be_bound(facts: Facts) -> None:
     assert NOWHERE in bound.error
     assert bound.exit_code == 128
     assert [(port.address, port.port) for port in bound.ports] == [(NOWHERE, 18765)]
+
+
+def test_an_image_that_holds_the_secret_itself(facts: Facts) -> None:
+    assert "env SECRET" in (named(facts, "baked").baked or ())
+    assert named(facts, "palace").baked == ()  # there it is given to the container alone
 
 
 def test_one_that_ended(facts: Facts) -> None:

@@ -60,6 +60,47 @@ def test_the_file_that_the_client_names_is_the_one_that_is_trusted(
     assert found["flip.symptom"].startswith("pass")
 
 
+def test_the_file_is_brought_with_its_certificates_alone(own: Homes, tmp_path: Path) -> None:
+    there = own.home("one") / ".config/own-ca.pem"
+    declare(own, client_ca=there, client_ca_source="tls/both.pem")
+    certificate, key = tmp_path / "tls/cert.pem", tmp_path / "tls/key.pem"
+    both = tmp_path / "tls/both.pem"
+
+    both.write_bytes(certificate.read_bytes() + key.read_bytes())
+    code, _ = own.run("plan", "--limit", "one")
+    assert code != 0
+    assert "holds a private key" in own.printed[-1]
+    assert not there.exists()
+    both.write_text("nothing\n")
+    own.run("plan", "--limit", "one")
+    assert "holds no certificate in PEM" in own.printed[-1]
+
+    both.write_bytes(certificate.read_bytes())
+    found = heard(own)
+    assert there.read_bytes() == certificate.read_bytes()
+    assert found["flip.ca"].startswith("pass: one certificate")
+    assert found["flip.symptom"].startswith("pass")
+    code, text = own.run("plan", "--limit", "one")
+    assert (code, "nothing to change" in text) == (0, True), text
+    own.run("uninstall", "--limit", "one", "--yes")
+    assert not there.exists()
+
+
+def test_what_lies_there_is_somebodys_own_and_a_key_beside_it_is_not_shown(
+    own: Homes, tmp_path: Path
+) -> None:
+    there = own.home("one") / "own-ca.pem"
+    key = (tmp_path / "tls/key.pem").read_text()
+    there.write_text(key)
+    declare(own, client_ca=there, client_ca_source="tls/cert.pem")
+    own.run("plan", "--limit", "one")
+    assert "--adopt" in own.printed[-1]
+    code, _ = own.run("fix", "flip.ca", "--limit", "one", "--yes", "--adopt")
+    assert code == 0, own.printed[-1]
+    assert key.splitlines()[1] not in "".join(own.printed)
+    assert there.read_bytes() == (tmp_path / "tls/cert.pem").read_bytes()
+
+
 def test_a_file_that_is_not_there_fails_by_its_name(own: Homes, tmp_path: Path) -> None:
     # The controller's own copy does not count for the client.
     declare(own, client_ca="/nowhere/own-ca.pem", palace_ca=tmp_path / "tls/cert.pem")

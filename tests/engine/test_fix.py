@@ -92,6 +92,16 @@ def test_a_failing_gate_names_the_action(homes: Homes) -> None:
     assert "`fleet fix env.mode`" in text
 
 
+def test_what_the_target_does_not_have_is_not_promised(homes: Homes) -> None:
+    text = homes.inventory.read_text().replace("vars:\n", "vars:\n  loader: false\n", 1)
+    homes.inventory.write_text(text)
+    homes.run("provision", "--yes", "--limit", "one")
+    (homes.home("one") / ".bash_profile").write_text("# nothing\n")
+    _, found = homes.audit("--limit", "one")
+    assert found["one", "env.loaded"]["verdict"] == "fail"
+    assert found["one", "env.loaded"]["fixed_by"] == ["file"]  # and no loader
+
+
 def test_an_unknown_gate_is_told_its_neighbour(homes: Homes) -> None:
     code, _ = homes.run("fix", "env.mod", "--limit", "one", "--yes")
     assert code == 1
@@ -101,4 +111,6 @@ def test_an_unknown_gate_is_told_its_neighbour(homes: Homes) -> None:
 def test_whatever_fixes_a_gate_can_be_deployed() -> None:
     for system, gate in load_catalogue().gates():
         for name in gate.fixed_by:
-            assert system.artifacts[name].kind != "observed", gate.id
+            other, _, artifact = name.rpartition(".")
+            owner = load_catalogue().system(other) if other else system
+            assert owner.artifacts[artifact].kind != "observed", gate.id

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.homes import Homes
+from support.mcp_server import self_signed
 
 from fleet.systems.catalogue import load_catalogue
 
@@ -12,6 +13,7 @@ TOOLKIT = "mempalace-toolkit/extensions/pi/mempalace.ts"
 LINK = ".pi/agent/extensions/mempalace.ts"
 HELPER = ".local/bin/mempalace-pi-session"
 ENV = ".config/pi/.env"
+CA = ".config/pi/own-ca.pem"
 NEWER = "export default function () {}\n"  # whole, and able to do nothing
 
 Break = Callable[[Path], object]
@@ -45,6 +47,10 @@ def unloaded(home: Path) -> None:
     (home / ".profile").write_text('PATH="$HOME/.local/bin:$PATH"\n')
 
 
+def distrusting(home: Path) -> None:
+    (home / CA).write_text("nothing\n")
+
+
 #: How each is broken. What needs a server or another pi is broken where those are.
 BREAKS: dict[str, Break] = {
     "bridge.placed": unlinked,
@@ -62,8 +68,9 @@ BREAKS: dict[str, Break] = {
     "env.mode": wide,
     "env.url": slashed,
     "env.loaded": unloaded,
+    "flip.ca": distrusting,
 }
-ELSEWHERE = {"bridge.events"}  # it installs a pi
+ELSEWHERE = {"bridge.events"}  # test_fix_pi.py: it installs a pi
 
 
 def test_every_gate_of_a_client_that_can_be_fixed_is_tried_here() -> None:
@@ -80,7 +87,10 @@ def test_every_gate_of_a_client_that_can_be_fixed_is_tried_here() -> None:
 @pytest.fixture
 def ready(homes: Homes) -> Homes:
     (homes.home("one") / ".profile").write_text('PATH="$HOME/.local/bin:$PATH"\n')
+    self_signed(homes.folder)
     text = homes.inventory.read_text().replace("require: [stamp]", "require: [stamp, feed]")
+    trusted = f"client_ca: {homes.home('one') / CA}, client_ca_source: cert.pem"
+    text = text.replace("vars: {device: one", f"vars: {{device: one, {trusted}")
     homes.inventory.write_text(text)
     homes.run("provision", "--yes", "--limit", "one")
     return homes

@@ -251,6 +251,7 @@ lines
 @{NONCE} argument postgres
 @{NONCE} end {""}
 """
+BOTH = ("env SECRET", "history SECRET")
 PALACE = ContainerQuestion("pal", public=("PUBLIC", "MISSING"), secret=("SECRET",))
 
 
@@ -269,7 +270,9 @@ def test_containers(shell: Shell, tmp_path: Path) -> None:
     client(
         tmp_path / "bin",
         f'printf "%s\\n" "$*" >>{tmp_path}/asked\n'
-        f"case $1 in ps) echo {'c' * 64}; echo {'d' * 64} ;; image) echo sha256:now ;; "
+        f"case $* in ps*) echo {'c' * 64}; echo {'d' * 64} ;; "
+        f"image*range*) printf 'PATH=/bin\\nSECRET=\\nOTHER=SECRET=x\\n' ;; "
+        f"image*) echo sha256:now ;; history*) echo '/bin/sh -c : SECRET=$SECRET MY_SECRET=x' ;; "
         f"*) cat {tmp_path}/inspected ;; esac",
     )
     request = Request(NONCE, containers=(PALACE,))
@@ -290,6 +293,7 @@ def test_containers(shell: Shell, tmp_path: Path) -> None:
             command=keyed_digest(NONCE, "postgres\n"),
             image_name="db:1",
             image_now="sha256:now",
+            baked=(),
         ),
         ContainerFact(
             name="pal-palace-1",
@@ -320,12 +324,55 @@ def test_containers(shell: Shell, tmp_path: Path) -> None:
                 f"docker-entrypoint.sh\nserve\n--host\n0.0.0.0\n--token\n{TOKEN}\n"
                 "--palace=/data/a\x01b\n",
             ),
+            baked=(),
         ),
     )
-    asked = (tmp_path / "asked").read_text().splitlines()
+    said = (tmp_path / "asked").read_text().splitlines()
+    asked = [line for line in said if not line.startswith(("image ", "history "))]
     assert asked[0] == "ps -aq --no-trunc --filter label=com.docker.compose.project=pal"
     assert asked[1].startswith("inspect --type container --format ")
     assert asked[1].endswith(f" {'c' * 64} {'d' * 64}")
+
+
+@pytest.mark.parametrize(
+    ("environment", "history", "baked"),
+    [
+        ("SECRET=tok-EXAMPLE-1", "", ("env SECRET",)),
+        ("A=1\nSECRET=tok-EXAMPLE-1", "RUN |1 A=1 SECRET=tok-EXAMPLE-1 /bin/sh", BOTH),
+        ("", '/bin/sh -c #(nop)  ENV SECRET="tok-EXAMPLE-1"', ("history SECRET",)),
+        ("", "a\nSECRET=tok-EXAMPLE-1 make", ("history SECRET",)),
+        ("SECRET=", 'ENV SECRET= SECRET=$SECRET SECRET="$SECRET" SECRET_FILE=/run/s', ()),
+        ("NO_SECRET=x\nPUBLIC=two", "ENV NO_SECRET=x", ()),
+    ],
+)
+def test_what_an_image_holds(
+    shell: Shell, tmp_path: Path, environment: str, history: str, baked: tuple[str, ...]
+) -> None:
+    (tmp_path / "inspected").write_text(PIECES)
+    (tmp_path / "environment").write_text(environment)
+    (tmp_path / "history").write_text(history)
+    client(
+        tmp_path / "bin",
+        f"case $* in ps*) echo {'c' * 64} ;; image*range*) cat {tmp_path}/environment ;; "
+        f"image*) echo sha256:now ;; history*) cat {tmp_path}/history ;; "
+        f"*) cat {tmp_path}/inspected ;; esac",
+    )
+    request = Request(NONCE, containers=(PALACE,))
+    done = with_client(shell, tmp_path / "bin").run(probe_script(request))
+    assert b"tok-EXAMPLE-1" not in done.stdout + done.stderr
+    assert {c.baked for c in answer(done.stdout, request).containers["pal"]} == {baked}
+
+
+def test_an_image_that_is_gone_was_not_searched(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "inspected").write_text(PIECES)
+    client(
+        tmp_path / "bin",
+        f"case $* in ps*) echo {'c' * 64} ;; image*|history*) exit 1 ;; "
+        f"*) cat {tmp_path}/inspected ;; esac",
+    )
+    request = Request(NONCE, containers=(PALACE,))
+    done = with_client(shell, tmp_path / "bin").run(probe_script(request))
+    assert {c.baked for c in answer(done.stdout, request).containers["pal"]} == {None}
 
 
 def test_no_containers_is_an_answer(shell: Shell, tmp_path: Path) -> None:

@@ -154,6 +154,7 @@ def container(**changed: Any) -> ContainerFact:
         "state": "running",
         "ports": (Publication(address=DOCKER0, port=8765, inner=8765),),
         "variables": {"MEMPALACE_MCP_HTTP_TOKEN": secret_value(VALUE)},
+        "baked": (),
     }
     return ContainerFact.model_validate({**started, **changed})
 

@@ -57,6 +57,24 @@ def test_a_token_in_an_argument_list() -> None:
     assert failing(healthy().containers(command).judged()) == {"token"}
 
 
+@pytest.mark.parametrize(
+    ("baked", "verdict"),
+    [
+        ((), PASS),
+        (("env OTHER_TOKEN",), PASS),  # not this server's
+        (("env MEMPALACE_MCP_HTTP_TOKEN",), Verdict.FAIL),
+        (("history MEMPALACE_MCP_HTTP_TOKEN",), Verdict.FAIL),
+        (None, NOT_CHECKED),
+    ],
+)
+def test_a_token_in_the_image(baked: tuple[str, ...] | None, verdict: Verdict) -> None:
+    found = healthy().containers(container(baked=baked)).judged()["token"]
+    assert found.verdict is verdict, found
+    if verdict is Verdict.FAIL:
+        assert "of the image of mempalace-palace-1" in found.evidence[0]
+        assert "build the image without the token" in str(found.remedy)
+
+
 def test_a_token_file_that_cannot_be_seen_is_not_passed() -> None:
     world = healthy().seen(processes={"server": (process(),)})
     world.broken(f"{TOKEN_FOLDER}/token", State.UNREADABLE, why="permission denied")

@@ -30,7 +30,8 @@ def fix(engine: Engine, gate: str | None, options: Options) -> int:
     """Look, show what would put failing gates right, ask, change it, and look again.
 
     Only the artifacts that the failing gates are about are deployed. What only a person can put
-    right is told with what to do. GATE narrows it to one gate, whose verdict then decides.
+    right is told with what to do. GATE narrows it to one gate, whose verdict then decides, and
+    whose warnings are put right too.
     """
     from fleet.cli.keeping import keep  # noqa: PLC0415 - lazy
     from fleet.cli.output import report  # noqa: PLC0415 - lazy

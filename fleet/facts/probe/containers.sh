@@ -70,13 +70,31 @@ _image_now() { # key: the identity that the name of the image has today
   _out field "$1" =image_now "$_r"
 }
 
+_baked() { # key: the secret variables that its image itself holds a value of, by place and name
+  [ -n "$_made_of" ] || return 0
+  _told=$(_limited "$_client" image inspect --format \
+    '{{range .Config.Env}}{{println .}}{{end}}' "$_made_of" 2>/dev/null) || return 0
+  _said=$(_limited "$_client" history --no-trunc --format '{{.CreatedBy}}' "$_made_of" \
+    2>/dev/null) || return 0
+  for _x in $_snames; do
+    case $_NL$_told in *"$_NL$_x="[!"$_NL"]*) _out baked "$1" =env "=$_x" ;; esac
+    case " $_said" in
+      *[!A-Za-z0-9_]"$_x="[!\ \"\'\$"$_NL"]* | *[!A-Za-z0-9_]"$_x="[\"\'][!\"\'\$]*)
+        _out baked "$1" =history "=$_x" ;;
+    esac
+  done
+  _told='' _said=''
+  _out field "$1" =searched =yes
+}
+
 _inspected() { # key: all pieces in _ans
   _m=0
   while :; do
     case $_ans in *"$_NL@$_N "*) _ans=${_ans#*"$_NL@$_N "} ;; *) return 0 ;; esac
     _piece=${_ans%%"$_NL@$_N "*}
     case $_piece in
-      name\ *) _m=$((_m + 1)) _args='' _env='' _image='' ;;
+      name\ *) _m=$((_m + 1)) _args='' _env='' _image='' _made_of='' ;;
+      image\ *) _made_of=${_piece#* } ;;
       image_name\ *) _image=${_piece#* } ;;
       end\ *)
         _env="$_env$_NL@$_N "
@@ -89,6 +107,7 @@ _inspected() { # key: all pieces in _ans
         _digest "$_args"
         [ -z "$_args" ] || _out command "$1.$_m" "$_r"
         _image_now "$1.$_m"
+        _baked "$1.$_m"
         continue ;;
     esac
     _piece "$1.$_m" "${_piece%% *}" "${_piece#* }"

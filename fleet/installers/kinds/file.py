@@ -16,9 +16,9 @@ class FileKind:
     """Brings one file."""
 
     def questions(self, item: Item) -> Iterable[PathQuestion]:
-        """Ask for the file; its bytes only where it holds no secret, for the diff."""
-        sealed = _body(item).content.sealed
-        return questions(item.path, env=item.env, whole=not item.env and not sealed)
+        """Ask for the file; its bytes only where it can hold no secret, for the diff."""
+        kept = item.env or item.certificates or _body(item).content.sealed
+        return questions(item.path, env=item.env, whole=not kept)
 
     def decide(self, item: Item, site: Site) -> Decision:
         """Write the file where it is missing or differs."""

@@ -48,6 +48,13 @@ def will_do(body: PackageBody, version: str) -> bool:
     return found is None or found >= Version(body.least)
 
 
+def launched(body: PackageBody, site: Site) -> frozenset[str]:
+    """Return the manifests of the packages whose program launches find."""
+    found = [launch.commands.get(body.command) for launch in _answered(site)]
+    manifests = [command.manifest for command in found if command and command.manifest]
+    return frozenset(path for fact in manifests for path in (fact.path, fact.final) if path)
+
+
 def on_path(body: PackageBody, site: Site) -> str | None:
     """Return the version of the program that launches find, empty where none is told.
 

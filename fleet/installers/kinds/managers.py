@@ -20,12 +20,14 @@ About: TypeAlias = Mapping[str, str]
 class Manager:
     """How one package manager is spoken to. ``pin`` joins a package and its version.
 
+    ``newest`` is the version that means the newest one, where what is there would do without it;
     ``install`` and ``remove`` return the words before the package, from what the ledger keeps.
     """
 
     pin: str
     install: Callable[[About], tuple[str, ...]]
     remove: Callable[[About], tuple[str, ...]]
+    newest: str = ""
 
     def words(self, about: About, version: str) -> tuple[str, ...]:
         """Return the command that installs a package, at a version or any."""
@@ -61,6 +63,7 @@ MANAGERS = {
         "@",
         _npm("install", "--global", "--no-fund", "--no-audit", "--silent"),
         _npm("uninstall", "--global", "--silent"),
+        newest="latest",
     ),
     "apt": Manager(
         "=",
@@ -72,8 +75,12 @@ MANAGERS = {
 }
 
 
-def about(body: PackageBody, site: Site) -> dict[str, str]:
-    """Return what the ledger keeps of a package."""
+def about(body: PackageBody, site: Site, trace: str = "") -> dict[str, str]:
+    """Return what the ledger keeps of a package.
+
+    Where a trace tells that npm put it below a folder, it is replaced there: a launch may have an
+    npm with a folder of its own.
+    """
     told = {"manager": body.manager, "package": body.package, "version": body.version}
     if body.manager == "pi":
         told["package"] = pi_source(body)
@@ -81,9 +88,16 @@ def about(body: PackageBody, site: Site) -> dict[str, str]:
         told["programs"] = _programs(site)
     elif body.folder:
         told["folder"] = site.absolute(body.folder)
+    elif body.manager == "npm" and trace:
+        told["folder"] = _prefix(site.absolute(trace))
     if body.sudo and site.facts.platform.uid != 0:
         told["sudo"] = "sudo"
     return told
+
+
+def _prefix(trace: str) -> str:
+    """Return the folder below which ``lib/node_modules`` holds the package of a trace."""
+    return trace.partition("/lib/node_modules/")[0]
 
 
 def pi_source(body: PackageBody) -> str:

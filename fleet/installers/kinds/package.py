@@ -6,7 +6,14 @@ from fleet.facts.model import State as Seen
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import READABLE, Decision, unseen
 from fleet.installers.items import Item, PackageBody
-from fleet.installers.kinds.fit import ground_questions, needless, on_path, unable, will_do
+from fleet.installers.kinds.fit import (
+    ground_questions,
+    launched,
+    needless,
+    on_path,
+    unable,
+    will_do,
+)
 from fleet.installers.kinds.managers import (
     MANAGERS,
     about,
@@ -73,11 +80,20 @@ def _installed(body: PackageBody, site: Site) -> str | None:
     """Return the version that is there, empty where it is not told, None where nothing is there."""
     if body.manager == "pi":
         return _installed_by_pi(body, site)
-    for path in traces(body):
+    trace = _trace(body, site)
+    if trace:
+        return version_in_trace(body, site.content(site.seen(trace)))
+    return on_path(body, site)
+
+
+def _trace(body: PackageBody, site: Site) -> str:
+    """Return the trace that is there; of several that of the copy which a launch finds."""
+    found = launched(body, site)
+    for path in sorted(traces(body), key=lambda path: site.absolute(path) not in found):
         fact = site.seen(path)
         if fact is not None and fact.state is Seen.PRESENT:
-            return version_in_trace(body, site.content(fact))
-    return on_path(body, site)
+            return path
+    return ""
 
 
 def _installed_by_pi(body: PackageBody, site: Site) -> str | None:
@@ -116,23 +132,30 @@ def _unlisted(item: Item, site: Site) -> Conflict | None:
 
 def _other(item: Item, installed: str) -> Conflict:
     body = _body(item)
+    wanted = body.version or f"{body.least} or later"
     return Conflict(
         key=item.key,
         path=body.package,
         what=f"{body.package} {installed} is installed, and fleet did not install it; "
-        f"{body.version} is wanted",
+        f"{wanted} is wanted",
         hint="install that version yourself, or use --adopt",
         adoptable=True,
     )
 
 
+def _version(body: PackageBody) -> str:
+    """Return what is asked for: an old one that is there would do where no version is named."""
+    return body.version or (MANAGERS[body.manager].newest if body.least else "")
+
+
 def _install(item: Item, site: Site, installed: str | None, entry: Entry | None) -> Decision:
     body = _body(item)
     manager = MANAGERS[body.manager]
-    told = about(body, site)
+    trace = _trace(body, site)
+    told = about(body, site, trace)
     former = entry.about.get("former", "") if entry else installed or ""
     made = Entry(
-        path=site.absolute(traces(body)[0]),
+        path=site.absolute(trace or traces(body)[0]),
         kind="package",
         system=entry.system if entry else item.system,
         artifact=entry.artifact if entry else item.artifact,
@@ -146,6 +169,6 @@ def _install(item: Item, site: Site, installed: str | None, entry: Entry | None)
         change="create" if installed is None else "change",
         summary=f"install {wanted} with {body.manager}"
         + (f" in place of {installed}" if installed else ""),
-        actions=(Run(words=manager.words(told, body.version), undo=undo, seconds=SECONDS),),
+        actions=(Run(words=manager.words(told, _version(body)), undo=undo, seconds=SECONDS),),
     )
     return Decision(steps=(step,), entries=(made,))

@@ -4,8 +4,8 @@ import posixpath
 from collections.abc import Iterator, Mapping
 
 from fleet.facts.dotenv import Dialect, EnvEntry, interpret
-from fleet.facts.model import PathFact, State
-from fleet.systems.mempalace_serve.server import containers, processes
+from fleet.facts.model import ContainerFact, PathFact, State
+from fleet.systems.mempalace_serve.server import HTTP_TOKEN, containers, processes
 from fleet.verifier.compose import read_compose, stand_ins
 from fleet.verifier.compose_lint import Ground, lint
 from fleet.verifier.look import Look
@@ -21,14 +21,17 @@ from fleet.verifier.model import (
 from fleet.verifier.paths import hidden, missing
 
 OTHERS = 0o077
+_REBUILD = "build the image without the token, give it at the start of the container, and rotate it"
+_PLACES = {"env": "environment (ENV)", "history": "history"}
 _FILES = {"token-file": 0o600, "token-folder": 0o700, "compose-env": 0o600, "server-env": 0o600}
 
 
 def token(look: Look) -> Judgement:
-    """Only its owner can read the token: no mode, no argument list shows it."""
-    shown = [*_open_files(look), *_in_arguments(look)]
+    """Only its owner can read the token: no mode, no argument list, no image shows it."""
+    baked = [*_in_images(look)]
+    shown = [*_open_files(look), *_in_arguments(look), *baked]
     if shown:
-        return failed("others can read the token", *shown)
+        return failed("others can read the token", *shown, remedy=_REBUILD if baked else None)
     seen = [f for f in map(look.artifact, _FILES) if f and f.state is State.PRESENT]
     hid = [f for f in map(look.artifact, _FILES) if f and hidden(f)]
     hid += [f for f in seen if f.mode is None]
@@ -40,6 +43,9 @@ def token(look: Look) -> Judgement:
     told = [f"{f.path} is {f.mode:04o}" for f in seen if f.mode is not None]
     if not (processes(look) or containers(look)):
         return not_checked("no running server was seen, so its argument list was not", *told)
+    unseen = [f"{c.name} is made of {c.image or 'an image'}" for c in _unsearched(look)]
+    if unseen:
+        return not_checked("whether its image holds the token was not seen", *told, *unseen)
     return passed("only its owner can read the token", *told, *_minted(look))
 
 
@@ -57,6 +63,18 @@ def _in_arguments(look: Look) -> Iterator[str]:
     for container in containers(look):
         for flag in container.secret_flags:
             yield f"{flag} stands in the command of container {container.name}"
+
+
+def _in_images(look: Look) -> Iterator[str]:
+    """Yield where an image holds a token: whoever can pull it reads that."""
+    for container in containers(look):
+        for place, _, name in (entry.partition(" ") for entry in container.baked or ()):
+            if name == HTTP_TOKEN:
+                yield f"{name} stands in the {_PLACES[place]} of the image of {container.name}"
+
+
+def _unsearched(look: Look) -> list[ContainerFact]:
+    return [c for c in containers(look) if c.state == "running" and c.baked is None]
 
 
 def _minted(look: Look) -> list[str]:
