@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fleet.cli.engine import Engine
 from fleet.cli.options import Options
 from fleet.errors import UsageError
-from fleet.inventory.problems import did_you_mean
+from fleet.inventory.problems import did_you_mean, wrapped
 
 if TYPE_CHECKING:
     from fleet.engine.context import Context
@@ -59,7 +59,7 @@ def addressed(
     if not options.systems:
         raise UsageError(
             "nothing says what to look for",
-            hint=f"name it with --system: {', '.join(context.catalogue.systems)}",
+            hint=wrapped(f"name it with --system: {', '.join(context.catalogue.systems)}"),
         )
     return context, targets
 

@@ -66,7 +66,9 @@ def _interrupted(error: BaseException) -> int:
 
 def _of_click(error: click.ClickException) -> Iterator[str]:
     message = error.format_message().rstrip(".")
-    yield f"error: {message[:1].lower()}{message[1:]}"
+    first, *more = message.splitlines() or [""]
+    yield f"error: {first[:1].lower()}{first[1:]}"
+    yield from (f"    {line.strip()}" for line in more)
     context = getattr(error, "ctx", None)
     if isinstance(context, click.Context):
         yield f"  {context.command_path} --help tells what it takes"

@@ -1,6 +1,7 @@
 """Whatever goes wrong ends as a few plain lines and an exit code."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from support.cli import FakeEngine, invoke
 
 from fleet.cli.errors import guarded
+from fleet.engine.ending import Ended
 from fleet.errors import FleetError, InventoryError, Place, Unreachable
 from fleet.inventory.problems import InventoryProblems
 
@@ -46,10 +48,25 @@ def test_what_is_unexpected_is_a_bug_and_no_traceback(monkeypatch: pytest.Monkey
     assert "Traceback" in invoke("audit", engine=failing(KeyError("x"))).stderr
 
 
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_is_told_by_its_name(number: int, code: int) -> None:
+    result = invoke("audit", engine=failing(Ended(number)))
+    told = f"ended by {signal.Signals(number).name}"
+    assert (result.exit_code, result.stderr.strip()) == (code, told)
+
+
 def test_what_a_target_made_an_error_say_moves_no_cursor() -> None:
     result = invoke("audit", engine=failing(FleetError("\x1b[2J[red]gone", where="a\nb")))
     assert "\x1b" not in result.stderr
     assert "error: \\x1b[2J[red]gone\n  a\\nb\n" in result.stderr
+
+
+def test_a_refusal_of_several_lines_is_told_in_lines() -> None:
+    result = invoke("check", "local:~", "--system", "env", "--format", "nope")
+    first, second, third, *_ = result.stderr.splitlines()
+    assert first.startswith("error: invalid value for '--format': there is no format 'nope'")
+    assert (second.strip(), "\\n" in result.stderr) == ("terminal", False)
+    assert third.endswith("check --help tells what it takes")
 
 
 def test_interrupting_tells_a_line() -> None:

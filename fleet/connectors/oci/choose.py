@@ -139,9 +139,16 @@ def from_docker_archive(store: Store, wish: Wish) -> Image:
         Unreachable: no image has the reference; tells those that are there.
         ProbeError: a document is missing, forged or not understood.
     """
-    if store.find("manifest.json", "manifest.json") is None:
-        return from_layout(store, wish)
     name = "manifest.json"
+    if store.find(name, name) is None:
+        if store.find("index.json", "index.json") is None:
+            raise Unreachable(
+                "it is no saved image: neither manifest.json nor index.json is in it",
+                stage="missing",
+                where=store.where,
+                hint="write it with: docker save -o FILE REFERENCE",
+            )
+        return from_layout(store, wish)
     try:
         images = TypeAdapter(list[Saved]).validate_json(content(store, name, name))
     except ValidationError as error:
