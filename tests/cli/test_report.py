@@ -78,6 +78,7 @@ def test_what_differed_since_it_held_is_told(place: Path) -> None:
     before = known.before["box", "bridge.feed"]
     assert not before.older
     told = [line for line in before.differed if "NOTE" in line]
+    assert "started" not in before.differed[0]
     assert told == ["launches bash -lc variables NOTE value: old -> new"]
     assert before.since is not None
     assert before.since.day == first.started.day + 1

@@ -98,11 +98,11 @@ def test_every_mark_has_a_glyph_a_word_and_a_look_of_its_own(mark: Mark) -> None
 def test_what_was_not_checked_is_counted_in_the_bar() -> None:
     told = page(craft("mixed")).text
     assert "FAILED 4 required gates failed on 4 targets (exit 2)" in told
-    assert "4 not checked , 2 unreachable, 1 unreadable of 24 findings; 4 of these decide" in told
+    assert "4 not checked , 2 unreachable, 1 unreadable of 24 findings; 4 of these required" in told
     assert "6 targets asked, 5 answered; 7 pass, 6 fail" in told
     healthy = page(craft("healthy")).text
     assert "PASSED" in healthy
-    assert "0 not checked , 0 unreachable, 0 unreadable of 4 findings; none of these decides" in (
+    assert "0 not checked , 0 unreachable, 0 unreadable of 4 findings; none of these required" in (
         healthy
     )
 
@@ -153,6 +153,8 @@ def test_the_strip_tells_by_shape_and_in_words() -> None:
     assert drawn.short == "27 of 30 held"
     shapes = {style: path.split("M")[-1] for style, path in drawn.paths}
     assert len({re.sub(r"^\d+ ", "", shape) for shape in shapes.values()}) == 4
+    warned = [Then("r", START, mark) for mark in (Mark.WARN, Mark.ADVISORY, Mark.ERROR)]
+    assert strip(warned).short == "2 of 3 held"
     assert strip(runs * 2).told.startswith("the last 30 runs")
     assert strip([*runs[:2]]).paths[0][1].startswith(f"M{28 * 5} ")
     told = page(craft("healthy"), Past({"laptop": tuple(runs)}))

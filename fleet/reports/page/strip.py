@@ -10,7 +10,8 @@ from fleet.reports.text import count
 
 STEP, BAR, TALL = 5, 4, 16  # units from bar to bar, of a bar's width, of the tallest bar
 _UNSEEN = (Mark.NOT_CHECKED, Mark.UNREACHABLE, Mark.ERROR)
-_HELD = (Mark.PASS, Mark.WAIVED, Mark.NOT_APPLICABLE)
+_CALM = (Mark.PASS, Mark.WAIVED, Mark.NOT_APPLICABLE)
+_HELD = (*_CALM, Mark.WARN, Mark.ADVISORY)  # nothing required failed, or was not seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def _bar(left: int, mark: Mark | None) -> str:
     """Return a bar as path data: full height for a failure, hollow for what was not seen."""
     if mark is None:
         return f"M{left} {TALL - 1}h{BAR}v1h-{BAR}z"
-    if mark in _HELD:
+    if mark in _CALM:
         return _box(left, TALL // 3)
     if mark in _UNSEEN:
         tall = TALL * 3 // 4
