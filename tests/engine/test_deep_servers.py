@@ -1,17 +1,22 @@
 """Deep checks of registered servers: programs are started and URLs asked as the clients do it."""
 
 import json
+import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.facts import target
 from support.homes import CANARY, VARIABLE, Homes
 from support.mcp_server import ScriptedMcpServer, palace_rules
 from support.places import CASES
 from support.tools import mempalace_tool, opencode_tool, pi_tool
 
 from fleet.demo.stage import snapshot
+from fleet.engine.deep import deep_question
+from fleet.systems.catalogue import load_catalogue
+from fleet.systems.resolve import resolve
 
 pytestmark = [pytest.mark.network, pytest.mark.timeout(300)]
 
@@ -162,6 +167,19 @@ def test_opencode_itself_tells_what_its_files_come_to(homes: Homes, checked: Dec
     (project / ".opencode/opencode.json").write_text('{"mcp": {"mempalace": {"type": "stdio"}}}')
     found = checked("opencode", mempalace_mcp=path, project_dir=str(project))
     assert "opencode refuses its configuration" in evidence(found["opencode.resolved"])
+
+
+def test_what_is_tried_may_be_tried_by_another_process() -> None:
+    where = target("claude-code", "opencode", "pi-mcp", "mempalace-bridge", mempalace_mcp="/opt/m")
+    catalogue = load_catalogue()
+    question = deep_question(
+        resolve([catalogue.system(n) for n in where.systems], where), catalogue
+    )
+    assert question is not None
+    again = pickle.loads(pickle.dumps(question))  # noqa: S301 - our own bytes
+    assert again == question
+    assert again.agent_dir == "~/.pi/agent"
+    assert [r.system.system for _, r in again.trying] == ["claude-code", "opencode", "pi-mcp"]
 
 
 def test_without_node_nothing_was_tried(homes: Homes, checked: Declare) -> None:
