@@ -57,10 +57,14 @@ class Declared:
 
 
 def tries(look: Look, declared: Collection[Declared]) -> list[Trial]:
-    """Return what is tried on a target; an image has no network to ask a URL through."""
+    """Return what is tried on a target."""
+    return [one.trial for one in _within_reach(look, declared) if one.trial]
+
+
+def _within_reach(look: Look, declared: Collection[Declared]) -> list[Declared]:
+    """Leave out what an image cannot do: it is started without a network."""
     image = look.target.kind is Kind.IMAGE
-    found = (one.trial for one in declared)
-    return [trial for trial in found if trial and not (image and trial.kind == "http")]
+    return [d for d in declared if not (image and d.trial and d.trial.kind == "http")]
 
 
 def answered(look: Look, declared: Collection[Declared]) -> Judgement:
@@ -70,9 +74,12 @@ def answered(look: Look, declared: Collection[Declared]) -> Judgement:
         return not_checked(NOT_ASKED)
     if not declared:
         return not_applicable("the palace is registered nowhere yet")
+    tried = _within_reach(look, declared)
+    if not tried:
+        return not_applicable("an image is started without a network, and asks no URL")
     good: list[str] = []
     unseen: list[str] = []
-    for one in declared:
+    for one in tried:
         told = deep.trial(one.trial.key) if one.trial else None
         if told is None:
             unseen.append(f"{one.where}: {one.why or deep.why or 'it was not tried'}")
