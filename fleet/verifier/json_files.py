@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fleet.facts.model import PathFact, State
-from fleet.installers.jsonc_read import BrokenJson, read_jsonc
 from fleet.verifier.look import Look
 
 
@@ -58,6 +57,8 @@ def json_files(look: Look, names: Iterable[str], *, comments: bool) -> Iterator[
 
 
 def _parsed(text: str, *, comments: bool) -> object:
+    from fleet.installers.jsonc_read import read_jsonc  # noqa: PLC0415 - lazy
+
     root = read_jsonc(text)  # names the place better than the strict parser
     if comments:
         return root.plain() if root else {}
@@ -67,6 +68,4 @@ def _parsed(text: str, *, comments: bool) -> object:
 def _place(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"line {error.lineno}, column {error.colno}: comments and last commas are not taken"
-    if isinstance(error, BrokenJson):
-        return str(error)
-    return "it is nested too deep" if isinstance(error, RecursionError) else "it cannot be read"
+    return "it is nested too deep" if isinstance(error, RecursionError) else str(error)
