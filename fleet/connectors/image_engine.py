@@ -112,7 +112,7 @@ class EngineImage:
         if way is Way.OVERLAY:
             with layer_folders(_folders(found.image, self._at)) as tree:
                 if scan:
-                    tell_layers(tree.layers, found.image.RootFS.Layers, scan)
+                    tell_layers(tree.layers, found.image.RootFS.Layers, scan, self._budget)
                 yield Opened(tree, configuration, _fact(engine, found, scan))
         elif way is Way.API:
             _not_looked_into(found.image.RootFS.Layers, request, scan)

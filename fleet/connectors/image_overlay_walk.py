@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from fleet.connectors.image_overlay import FOLDER, is_opaque, is_whiteout, read_unmarked
 from fleet.connectors.image_rootfs import RootTree
+from fleet.connectors.oci.streams import Budget
 from fleet.connectors.oci.tar import MAX_MEMBERS
 from fleet.connectors.scan.scan import LayerScan
 from fleet.connectors.scan.watch import Watch
 from fleet.connectors.text import one_line
-from fleet.errors import ProbeError
+from fleet.errors import ProbeError, TargetError
 from fleet.facts.walk import Unreadable
 
 MOST_FOLDERS = 200_000
@@ -22,22 +23,26 @@ _AT_ONCE = 20_000
 _LAID = ("/dev", "/proc", "/sys")
 
 
-def tell_layers(layers: Sequence[RootTree], digests: Sequence[str], watch: Watch) -> None:
+def tell_layers(
+    layers: Sequence[RootTree], digests: Sequence[str], watch: Watch, budget: Budget
+) -> None:
     """Walk all layers.
 
     Args:
         layers: the uppermost first.
         digests: of the layers, the lowest first.
         watch: is told.
+        budget: bounds the time.
 
     Raises:
         Declined: a folder is marked in a way that only a mount can tell.
         ProbeError: a layer holds more names than are read, or a folder that cannot be.
+        Unreachable: no time is left.
     """
     for layer, digest in zip(reversed(layers), digests, strict=True):
         watch.layer(digest)
         try:
-            for closed in _folders(layer, watch, _OVERLAY):
+            for closed in _folders(layer, watch, _OVERLAY, lambda: budget.spend(0)):
                 raise ProbeError(f"a layer's folder {closed}")
         except _TooManyError as error:
             raise ProbeError(f"a layer has {error}; stopped reading") from error
@@ -49,14 +54,25 @@ def tell_tree(tree: RootTree, scan: LayerScan) -> None:
     What a kernel lays into a root that is in use is left out: it is nobody's file.
     """
     try:
-        for _ in _folders(tree, scan, _PLAIN):
+        for _ in _folders(tree, scan, _PLAIN, lambda: _in_time(scan)):
             scan.closed()
+    except _LateError:
+        scan.stop(scan.late)
     except _TooManyError as error:
         scan.stop(f"it had {error}")
 
 
 class _TooManyError(Exception):
     """There are more names than are read; the text says how many."""
+
+
+class _LateError(Exception):
+    """No time is left."""
+
+
+def _in_time(scan: LayerScan) -> None:
+    if scan.late:
+        raise _LateError
 
 
 class _Rules(NamedTuple):
@@ -79,7 +95,9 @@ _OVERLAY = _Rules(read_unmarked, is_opaque, hides=True)
 _PLAIN = _Rules(RootTree.read, lambda _: False, hides=False, skipped=frozenset(_LAID))
 
 
-def _folders(layer: RootTree, watch: Watch, rules: _Rules) -> Iterator[str]:
+def _folders(
+    layer: RootTree, watch: Watch, rules: _Rules, in_time: Callable[[], None]
+) -> Iterator[str]:
     """Tell all folders of a tree; yield what is to be said of each that cannot be read."""
     folders, met, count = ["/"], 1, 0
     while folders:
@@ -91,6 +109,7 @@ def _folders(layer: RootTree, watch: Watch, rules: _Rules) -> Iterator[str]:
                     watch.whiteout(folder, opaque=True)
                 # In the order of names; of a very large folder a part at a time.
                 while part := sorted(islice(entries, _AT_ONCE), key=attrgetter("name")):
+                    in_time()
                     count += len(part)
                     if count > MAX_MEMBERS:
                         raise _TooManyError(f"more than {MAX_MEMBERS} files")
@@ -99,6 +118,8 @@ def _folders(layer: RootTree, watch: Watch, rules: _Rules) -> Iterator[str]:
                     if met > MOST_FOLDERS:
                         raise _TooManyError(f"more than {MOST_FOLDERS} folders")
                     folders += below
+        except TargetError:
+            raise  # some of them are errors of the system too
         except OSError as error:
             why = one_line(error.strerror or str(error))
             yield f"{one_line(folder, 80)} cannot be read: {why}"

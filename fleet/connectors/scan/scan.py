@@ -182,9 +182,14 @@ class LayerScan:
         if hits:
             self._keep(_Found(shown(path), self._number, self._digest, hits), path)
 
+    @property
+    def late(self) -> str:
+        """How much time has passed, where none is left; else empty."""
+        return f"{self._deadline.seconds:g} s had passed" if self._deadline.passed else ""
+
     def _spent(self) -> str:
-        if self._deadline.passed:
-            return f"{self._deadline.seconds:g} s had passed"
+        if self.late:
+            return self.late
         if self._all:
             return ""
         if self._count.read >= LIKELY_FILES:

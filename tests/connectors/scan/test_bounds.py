@@ -8,12 +8,15 @@ from support.images import as_layout
 from support.trees import image
 
 from fleet.connectors.deadline import Deadline
+from fleet.connectors.image_overlay_walk import tell_layers, tell_tree
 from fleet.connectors.image_rootfs import RootTree
+from fleet.connectors.oci.streams import Budget
 from fleet.connectors.scan.scan import LayerScan
 from fleet.demo.layout import BakedImage, Member, layer
 from fleet.engine.audit import audit
 from fleet.engine.context import Context
 from fleet.engine.options import AuditOptions
+from fleet.errors import Unreachable
 from fleet.facts.model import MOST_FOUND
 from fleet.facts.request import Depth, ScanQuestion
 from fleet.inventory.model import Target
@@ -140,6 +143,18 @@ def test_a_folder_that_cannot_be_read_is_not_called_clean(
     monkeypatch.setattr(RootTree, "parent", refusing)
     found = layers_gate(judged(image("rootfs", tmp_path), Depth.ALL))
     assert (found.verdict, found.message) == (Verdict.NOT_CHECKED, "1 folder could not be read")
+
+
+def test_a_search_that_runs_out_of_time_is_not_called_clean(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    tree = RootTree(tmp_path, "")
+    scan = LayerScan(ScanQuestion(Depth.ALL), "n0", Deadline(0))
+    tell_tree(tree, scan)
+    assert (scan.fact().files, scan.fact().cut) == (0, "0 s had passed")
+    budget = Budget(MEBI, Deadline(0), "docker-daemon:x")
+    with pytest.raises(Unreachable, match="took longer than 0 s"):
+        tell_layers([tree], ["sha256:1"], scan, budget)
+    tree.close()
 
 
 def test_a_root_folder_of_too_many_folders_is_not_called_clean(
