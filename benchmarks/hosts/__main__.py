@@ -5,25 +5,28 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from benchmarks.hosts import tools
 from benchmarks.hosts.installed import PINNED
-from benchmarks.hosts.rig import Host, Rig, RigError, refusal, rig
+from benchmarks.hosts.modes import SILENT, more_rows
+from benchmarks.hosts.page import Circumstances, part, replaced
+from benchmarks.hosts.rig import Rig, RigError, refusal, rig
 from benchmarks.hosts.rootfs import root_filesystem
+from benchmarks.hosts.sampling import measure, sample, say
 from benchmarks.hosts.state import GOOD, planted, write_layers
 from benchmarks.hosts.table import FLEET, Row, Sample, last_line, printed
 from benchmarks.hosts.tools import Tool
-from benchmarks.hosts.truths import differences, expected
 from benchmarks.measure import machine
-from benchmarks.tree import run_whole
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / ".cache/bench/hosts"
+RESULTS = Path(__file__).with_name("results.json")
+PAGE = ROOT / "docs/benchmarks.md"
 #: A tool whose run took longer than this is not run again for the same hosts.
 LONG = 20.0
 COUNTS = (20, 100, 300)
@@ -33,7 +36,6 @@ NAMES = {
     "ansible": "Ansible",
     "testinfra": "testinfra",
 }
-_MOST_TOLD = 8
 
 
 def main() -> None:
@@ -79,10 +81,11 @@ def measured(counts: Sequence[int], peers: Sequence[str], runs: int) -> list[Row
         folder = Path(scratch)
         write_layers(folder, root)
         before = os.getloadavg()
-        with rig(folder, root, planted(max(counts)), layers=[folder / GOOD]) as up:
+        with rig(folder, root, planted(max(counts)), layers=[folder / GOOD], silent=SILENT) as up:
             say(f"{len(up.hosts)} hosts are up")
             rows = _rows(up, made, counts, runs)
-        write(rows, before)
+            rows += more_rows(up, runs, venvs=WORK / "venvs" if "pyinfra" in peers else None)
+        write(rows, before, publish=tuple(counts) == COUNTS and tuple(peers) == tuple(NAMES))
     return rows
 
 
@@ -121,82 +124,23 @@ def rounds(up: Rig, chosen: Sequence[Tool], count: int, runs: int) -> list[Row]:
     ]
 
 
-def measure(up: Rig, tool: Tool, hosts: Sequence[Host], runs: int) -> Row:
-    """Run one tool alone, so often."""
-    samples = tuple(sample(up, tool, hosts) for _ in range(runs))
-    return Row(tool.name, tool.title, len(hosts), samples)
-
-
-def sample(up: Rig, tool: Tool, hosts: Sequence[Host]) -> Sample:
-    """Run a tool once, and make sure that it saw what is there to be seen.
-
-    Raises:
-        RigError: it did not, or not in time.
-    """
-    folder = up.folder / tool.name
-    folder.mkdir(exist_ok=True)
-    words = tool.words(up, hosts, folder)
-    logins, trips = up.counted(hosts)
-    server, busy = up.processor(), _busy()
-    whole = run_whole(words, tool.environment(up), seconds=tool.seconds, folder=folder)
-    time.sleep(0.3)  # the servers are still closing sessions
-    server, busy = up.processor() - server, _busy() - busy
-    after = up.counted(hosts)
-    if whole.late or whole.code not in tool.codes:
-        told = (whole.output[-1500:] + whole.errors[-1500:]).decode(errors="replace")
-        late = f" (ended after {tool.seconds:g} s)" if whole.late else ""
-        raise RigError(f"{tool.title}: exit code {whole.code}{late}\n{told}")
-    if tool.seen is not None:
-        _compare(tool, hosts, whole.output, folder)
-    made = Sample(
-        whole.wall,
-        whole.processor,
-        round(server, 3),
-        round(max(0.0, busy - server - whole.processor), 3),
-        after[0] - logins,
-        after[1] - trips,
-        round(whole.peak * 1024 / 1_000_000, 1),
-    )
-    say(
-        f"{tool.title}, {len(hosts)}: {made.wall:.2f} s, client {made.client:.2f} s,"
-        f" server {made.server:.2f} s, other {made.other:.2f} s"
-    )
-    return made
-
-
-def _compare(tool: Tool, hosts: Sequence[Host], output: bytes, folder: Path) -> None:
-    seen = tools.addressed(tool.seen(output, folder), hosts) if tool.seen else {}
-    wrong = differences(expected({host.name: host.fault for host in hosts}), seen)
-    if wrong:
-        rest = [f"... and {len(wrong) - _MOST_TOLD} more"] if len(wrong) > _MOST_TOLD else []
-        raise RigError(
-            "\n  ".join([f"{tool.title} saw something else:", *wrong[:_MOST_TOLD], *rest])
-        )
-
-
-def _busy() -> float:
-    """Return the seconds of processor time that this machine has spent."""
-    fields = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    idle = fields[3] + fields[4]
-    return (sum(fields) - idle) / os.sysconf("SC_CLK_TCK")
-
-
-def write(rows: Sequence[Row], before: tuple[float, float, float]) -> None:
-    """Keep the raw numbers."""
+def write(rows: Sequence[Row], before: Sequence[float], *, publish: bool) -> None:
+    """Keep the raw numbers; those of a whole run beside this file, and in the documentation."""
+    described = machine()
     document = {
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": machine(),
+        "machine": described,
         "load": {"before": before, "after": os.getloadavg()},
-        "versions": {"python": sys.version.split()[0], **{n: list(p) for n, p in PINNED.items()}},
+        "versions": dict(PINNED),
+        "python": sys.version.split()[0],
         "rows": [asdict(row) for row in rows],
     }
-    WORK.mkdir(parents=True, exist_ok=True)
-    (WORK / "results.json").write_text(json.dumps(document, indent=1) + "\n")
-
-
-def say(text: str) -> None:
-    """Tell how far it is."""
-    print(text, file=sys.stderr, flush=True)
+    text = json.dumps(document, indent=1) + "\n"
+    (WORK / "results.json").write_text(text)
+    if publish:
+        RESULTS.write_text(text)
+        written = part(rows, cast("Circumstances", document), NAMES)
+        PAGE.write_text(replaced(PAGE.read_text(), written))
 
 
 main()

@@ -63,7 +63,13 @@ def write_inventory(file: Path, hosts: Sequence[tuple[str, str]]) -> Path:
 def environment(config: Path) -> dict[str, str]:
     """Return the environment that `fleet` is run in."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("FLEET_", "SSH_", "PYTHON"))}
-    return {**kept, "FLEET_SSH_CONFIG": str(config), TOKEN_VARIABLE: TOKEN}
+    state = str(config.with_name("state"))  # runs are kept, as they are for a user
+    return {
+        **kept,
+        "FLEET_SSH_CONFIG": str(config),
+        "XDG_STATE_HOME": state,
+        TOKEN_VARIABLE: TOKEN,
+    }
 
 
 def write_layers(folder: Path, root: Path) -> None:

@@ -30,6 +30,7 @@ class Tool:
         title: as the table calls it.
         words: the command for some hosts, whose files may be written to a folder.
         seen: reads the output and what lies in the folder; None for a row without truths.
+        wrong: tells what is not as it should be after a run, a line each.
         codes: exit codes of a run that did its work.
         most: the most hosts it is asked to look at.
         seconds: after which it is ended.
@@ -45,6 +46,7 @@ class Tool:
     seconds: float = 300
     runs: int = 0
     environ: Mapping[str, str] = field(default_factory=dict)
+    wrong: Callable[[Rig, Sequence[Host], bytes], list[str]] | None = None
 
     def environment(self, rig: Rig) -> dict[str, str]:
         """Return the environment that it runs in."""
@@ -89,15 +91,9 @@ def pyinfra(venvs: Path) -> Tool:
     program = programs(venvs, "pyinfra") / "pyinfra"
 
     def words(rig: Rig, hosts: Sequence[Host], folder: Path) -> list[str]:
-        data = {
-            "ssh_user": "root",
-            "ssh_key": str(rig.key),
-            "ssh_known_hosts_file": str(rig.known_hosts),
-            "ssh_config_file": "/dev/null",
-        }
-        (folder / "hosts.py").write_text(f"hosts = {[(h.address, data) for h in hosts]!r}\n")
+        inventory = write_pyinfra_inventory(rig, hosts, folder)
         script = str(PEERS / "pyinfra_audit.py")
-        return [str(program), "-y", "--parallel", "50", str(folder / "hosts.py"), script]
+        return [str(program), "-y", "--parallel", "50", str(inventory), script]
 
     return Tool(
         "pyinfra",
@@ -106,6 +102,19 @@ def pyinfra(venvs: Path) -> Tool:
         lambda output, _: seen_in_lines(output),
         environ={"BENCH_WORK": work()},
     )
+
+
+def write_pyinfra_inventory(rig: Rig, hosts: Sequence[Host], folder: Path) -> Path:
+    """Write an inventory of hosts in pyinfra's form."""
+    data = {
+        "ssh_user": "root",
+        "ssh_key": str(rig.key),
+        "ssh_known_hosts_file": str(rig.known_hosts),
+        "ssh_config_file": "/dev/null",
+    }
+    file = folder / "hosts.py"
+    file.write_text(f"hosts = {[(h.address, data) for h in hosts]!r}\n")
+    return file
 
 
 def ansible(venvs: Path, *, single: bool) -> Tool:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from benchmarks.hosts.modes import documents
 from benchmarks.hosts.rig import Host
 from benchmarks.hosts.state import FAULTS, OLD_BRIDGE, OPEN_FILE, planted
 from benchmarks.hosts.tools import addressed, seen_in_junit
@@ -69,3 +70,9 @@ def test_what_differs_is_named() -> None:
     assert len(differences(wanted, {})) == len(CHECKS) == len(GATES)
     other = expected({"h1": OPEN_FILE, "h2": OLD_BRIDGE})
     assert differences(wanted, other) == ["h2: there is no such host"]
+
+
+def test_reports_that_follow_each_other_are_told_apart() -> None:
+    reports = b'{"run": {"id": "}{"}}\n{"run": {"id": "2"}}\n\n{"run": {}}\n'
+    assert [each["run"].get("id") for each in documents(reports)] == ["}{", "2", None]
+    assert documents(b"") == []
