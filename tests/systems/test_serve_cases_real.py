@@ -191,6 +191,21 @@ def test_a_case_is_told_as_what_it_is(
     TOLD[name].check(found)
 
 
+def test_a_damaged_palace_is_up_and_not_usable(tmp_path: Path) -> None:
+    with EmbeddingStub() as embedding, vault(tmp_path, more=embedding.environment) as made:
+        written(made)
+        whole = made.audit(made.palace.url, allow_empty=False)["health"]
+        database = made.palace.path / "chroma.sqlite3"
+        with database.open("r+b") as file:
+            file.write(b"\xff" * 8192)
+        damaged = made.audit(made.palace.url)["health"]
+        up = httpx.get(made.palace.url.removesuffix("mcp") + "healthz", trust_env=False)
+    assert whole["verdict"] == "pass", whole
+    assert (up.status_code, up.text.strip()) == (200, "ok")
+    assert damaged["verdict"] == "fail", damaged
+    assert damaged["message"] == "answers, but is not usable"
+
+
 @pytest.mark.parametrize(("name", "hours"), [("E12", "8"), ("E12 kept", "0")])
 def test_e12_a_palace_that_ends_by_itself(name: str, hours: str, tmp_path: Path) -> None:
     with vault(tmp_path, more={IDLE_HOURS: hours}) as idle:
