@@ -10,7 +10,7 @@ from support.facts import BRIDGE, World, findings_in, target
 from fleet.errors import CatalogueError
 from fleet.inventory.yaml import load as load_yaml
 from fleet.systems.catalogue import Catalogue, Described, load_catalogue, validate
-from fleet.systems.model import Gate
+from fleet.systems.model import Gate, Link, Package
 from fleet.verifier.model import Verdict
 
 
@@ -160,3 +160,17 @@ def test_a_folder_describes_the_system_that_it_is_called_by() -> None:
     described = Described({"pi-other": "fleet.systems.env"})
     with pytest.raises(CatalogueError, match="describes 'env', not 'pi-other'"):
         described["pi-other"]
+
+
+def test_systems_come_after_what_they_stand_on() -> None:
+    """What pi's system brings (node, npm, uv) and what `pi install` writes into come first."""
+    systems = load_catalogue().systems
+    for name, system in systems.items():
+        managers = {a.manager for a in system.artifacts.values() if isinstance(a, Package)}
+        if name != "pi" and managers & {"npm", "uv", "pipx", "pi"}:
+            assert "pi" in system.after, name
+        if "pi" in managers:
+            assert "pi-toolkit" in system.after, f"{name}: its install writes settings.json"
+        links = [a.source for a in system.artifacts.values() if isinstance(a, Link)]
+        if name != "mempalace-bridge" and any("{{ toolkit }}" in source for source in links):
+            assert "mempalace-bridge" in system.after, name
