@@ -42,7 +42,8 @@ def imported() -> set[str]:
 
 def test_it_depends_on_what_it_imports_and_on_nothing_else() -> None:
     extras = PROJECT["optional-dependencies"]
-    wanted = [*PROJECT["dependencies"], *extras["pytest"], *extras["dask"]]
+    optional = [text for name in ("pytest", "dask", "watch") for text in extras[name]]
+    wanted = [*PROJECT["dependencies"], *optional]
     declared = {canonicalize_name(Requirement(text).name) for text in wanted}
     known = packages_distributions()
     used = {canonicalize_name(known.get(name, [name])[0]) for name in imported()}

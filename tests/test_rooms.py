@@ -28,7 +28,7 @@ IMPURE = frozenset(
         "http.client",
     }
 )
-TOP = ("cli", "demo", "pytest_plugin", "testing")
+TOP = ("cli", "demo", "pytest_plugin", "testing", "watch")
 ABOVE = {
     "pure": ("connectors", "probes", "reports", "engine", *TOP),
     "connectors": ("engine", "reports", *TOP),

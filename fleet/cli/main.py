@@ -28,6 +28,7 @@ COMMANDS = {
     "history": f"{ROOM}.history:history",
     "diff": f"{ROOM}.diff:diff",
     "report": f"{ROOM}.report:report",
+    "watch": f"{ROOM}.watch:watch",
     "learn": f"{ROOM}.learn:learn",
     "gates": f"{ROOM}.gates:gates",
     "explain": f"{ROOM}.explain:explain",

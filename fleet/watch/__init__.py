@@ -1,0 +1,1 @@
+"""Watching a fleet: audits on a schedule, metrics, and word of what changed."""
