@@ -1,11 +1,11 @@
-"""Where the files that fleet ships lie: templates, playbooks, inventory, toolkit."""
+"""Where the files that fleet ships lie: templates, playbooks, inventory, toolkit, monitoring."""
 
 from pathlib import Path
 from typing import Literal
 
 from fleet.errors import FleetError
 
-Room = Literal["templates", "playbooks", "inventory", "toolkit"]
+Room = Literal["templates", "playbooks", "inventory", "toolkit", "monitoring"]
 _PACKAGE = Path(__file__).parent
 
 
