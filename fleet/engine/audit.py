@@ -15,7 +15,7 @@ from fleet.facts.model import Facts
 from fleet.facts.saved import file_name, loads
 from fleet.facts.text import printable
 from fleet.inventory.model import Target
-from fleet.systems.model import Compose, Config, Gate
+from fleet.systems.model import Compose, Config, Gate, Service, Template
 from fleet.systems.resolve import Resolved, resolve
 from fleet.verifier.fleetwide.member import Member
 from fleet.verifier.fleetwide.rules import SYSTEM, judge_fleet
@@ -206,7 +206,7 @@ def _templates(resolved: Sequence[Resolved], folder: Path) -> Iterator[tuple[str
         artifact.template
         for r in resolved
         for artifact in r.artifacts.values()
-        if isinstance(artifact, Compose | Config)
+        if isinstance(artifact, Compose | Config | Service | Template)
     }
     if not names:
         return

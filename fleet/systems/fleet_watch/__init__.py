@@ -1,0 +1,1 @@
+"""fleet itself, kept running by systemd."""
