@@ -76,6 +76,7 @@ def render(run: Run, view: View) -> str:
             fleetwide=[(f, cell([f], strict=run.strict)) for f in run.fleetwide],
             drift=drifts(run.drift),
             told=told,
+            followers=_followers(run, told),
             causes=_causes(told),
             marks=tuple(reversed(Mark)),
         )
@@ -142,6 +143,12 @@ def _seen(run: Run) -> Seen:
         unreadable=verdicts[Verdict.ERROR],
         required=sum(f.verdict in UNSEEN for f in deciding(run)),
     )
+
+
+def _followers(run: Run, told: Chapters) -> int:
+    """Count what was not checked and is told with its cause, not by itself."""
+    listed = sum(len(one.gates) * len(one.targets) for one in told.unchecked)
+    return run.counts()[Verdict.NOT_CHECKED] - listed
 
 
 def _counts(run: Run) -> str:

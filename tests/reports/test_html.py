@@ -218,6 +218,16 @@ def test_a_large_fleet_opens_with_its_gates_closed_and_a_small_one_with_all() ->
     assert "class" not in few
 
 
+def test_what_only_follows_is_counted_where_the_reasons_stand() -> None:
+    (desk,) = [r for r in craft("mixed").results if r.target.name == "desk"]
+    told = page(run(desk)).text
+    assert "2 not checked" in told
+    assert "2 not checked, only because of a cause that is told above" in told
+    assert "could be seen" not in told
+    assert "2 more not checked, only because" in page(craft("mixed")).text
+    assert "could be seen, but for what is told above" in page(craft("healthy")).text
+
+
 def test_a_run_of_nobody_says_so() -> None:
     told = page(run())
     assert "No target was asked." in told.text
