@@ -41,7 +41,6 @@ class _Held(_Part):
     told: Mood
     mood: Mood
     since: AwareDatetime
-    looks: int
 
 
 class _Owed(_Part):
@@ -83,9 +82,7 @@ def recalled(path: Path) -> tuple[Memory, str]:
             one.target, one.gate, one.before, one.after, one.since, one.message, one.remedy
         )
         owed[one.to] = (*owed.get(one.to, ()), told)
-    held = {
-        (one.target, one.gate): Held(one.told, one.mood, one.since, one.looks) for one in found.held
-    }
+    held = {(one.target, one.gate): Held(one.told, one.mood, one.since) for one in found.held}
     return Memory(held, owed), ""
 
 

@@ -1,8 +1,8 @@
 """What is worth telling: a gate or a target that came to stay in another state. Pure.
 
-A state counts once it was seen twice and held for a while (the hold-down): what flaps in between
-is never told. Of a target that is not seen nothing is said of its gates: they stay as they were
-seen last, and the target itself is what is told.
+A state counts once it held for a while (the hold-down), from one look to a later one: what flaps
+in between is never told. Of a target that is not seen nothing is said of its gates: they stay as
+they were seen last, and the target itself is what is told.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,6 @@ from typing import TypeAlias
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run, deciding, failing
 
-TWICE = 2
 REACHED = ""  # stands for the gate where the target itself is meant
 
 Key: TypeAlias = tuple[str, str]
@@ -43,13 +42,12 @@ class Held:
 
     Attributes:
         told: the mood that counts, as it was told or taken for granted at first.
-        mood: the one that was seen last; since when, and how often in a row.
+        mood: the one that was seen last, and since when.
     """
 
     told: Mood
     mood: Mood
     since: datetime
-    looks: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ def step(
         held = after.get(key)
         if held is None:
             taken = Mood.HOLDS if key[0] in known else one.mood
-            held = Held(taken, one.mood, now, looks=0)
+            held = Held(taken, one.mood, now)
         held = _again(held, one.mood, now)
         if _stays(held, now, hold):
             told.append(_transition(key, held, one))
@@ -137,14 +135,12 @@ def step(
 
 def _again(held: Held, mood: Mood, now: datetime) -> Held:
     if mood is held.mood:
-        return replace(held, looks=held.looks + 1)
+        return held
     return Held(held.told, mood, now)
 
 
 def _stays(held: Held, now: datetime, hold: timedelta) -> bool:
-    if held.mood is held.told:
-        return False
-    return not hold or (held.looks >= TWICE and now - held.since >= hold)
+    return held.mood is not held.told and now - held.since >= hold
 
 
 def _transition(key: Key, held: Held, seen: Seen) -> Transition:
