@@ -190,6 +190,7 @@ def test_a_container_passes_its_audit(
     (tmp_path / "fleet.yml").write_text(
         f"containers:\n  box:\n    container: {container.name}\n    shell: bash -lc\n"
         f"    systems: [{systems}]\n"
+        f"images:\n  baked: {{image: 'docker-daemon:{image}', systems: [{systems}]}}\n"
     )
     words = ["audit", "-i", str(tmp_path / "fleet.yml"), "--format", "json"]
     ended = CliRunner().invoke(cli, words)
@@ -197,6 +198,9 @@ def test_a_container_passes_its_audit(
     assert ended.exit_code == 0, told
     assert [f for f in told if f["verdict"] == "fail"] == []
     assert TOKEN not in ended.output
+    ended = CliRunner().invoke(cli, ["provision", "renew-devboxes", "--yes", *words[1:]])
+    assert ended.exit_code == 0, ended.output
+    assert [t["name"] for t in json.loads(ended.stdout)["targets"]] == ["baked", "box"]
 
 
 def test_a_start_exports_what_was_left_and_starts(started: Callable[[str], Container]) -> None:
