@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from docker.models.containers import Container
 from support.bare_host import BARE, bare_host, bare_image
 from support.http import EmbeddingStub, FakeModel
+from support.mnemo import PACKAGE
 from support.pi import said_to_model
 from support.rig import LABELS, NAME, PALACE, SshHost, docker0, ssh_files
 from support.story import wait_for_port
@@ -36,11 +37,17 @@ vars:
   private_hosts: {palace}
   install_pi: true
   apt_sudo: {sudo}
+  mempalace_version: 3.11.0
+  install_opencode: true
+  mnemo_install: link
+  mnemo_folder: ~/src/pi-mnemo
+  mnemo_source: {mnemo}
 hosts:
   fresh:
     ssh: fresh
     shell: bash -lc
-    systems: [mempalace-bridge, pi-toolkit, env, pi]
+    systems: [opencode, claude-code, mempalace-cli, pi-mnemo, skills, mempalace-bridge, pi-toolkit,
+      env, pi]
     require: [remote, stamp]
     vars: {{device: fresh}}
 """
@@ -57,7 +64,8 @@ class Stage:
     def inventory(self, *, sudo: bool = True) -> str:
         """Write the inventory; returns its path."""
         path = self.folder / "fleet.yml"
-        path.write_text(INVENTORY.format(palace=self.palace, sudo=str(sudo).lower()))
+        text = INVENTORY.format(palace=self.palace, sudo=str(sudo).lower(), mnemo=PACKAGE)
+        path.write_text(text)
         return str(path)
 
     def run(self, *words: str, sudo: bool = True) -> tuple[int, str]:
@@ -158,6 +166,8 @@ def test_2_one_command_brings_everything_in_its_order(stage: Stage) -> None:
     order = [output.index(f"+ {key}:") for key in ("pi.venv", "pi.uv", "pi.node", "pi.pi")]
     assert order == sorted(order)
     assert order[-1] < output.index("+ mempalace-bridge.bridge:")
+    for key in ("opencode.opencode", "mempalace-cli.with-uv", "pi-mnemo.link"):
+        assert order[-1] < output.index(f"+ {key}:"), key
     code, output = stage.run("plan", "--no-diff")
     assert (code, "nothing to change" in output) == (0, True), output
 
