@@ -44,6 +44,7 @@ def _commands() -> Iterator[str]:
 def _environment() -> Iterator[str]:
     told = {
         "FLEET_INVENTORY": "the inventory, where `-i` does not name one",
+        "FLEET_HISTORY": "the file that keeps runs, where `--history` does not name one",
         "FLEET_DEBUG": "`1` shows the traceback of an error inside fleet",
         "FLEET_SSH_CONFIG": "an ssh configuration file in place of `~/.ssh/config`, as `ssh -F`",
         "FLEET_DEMO_MEMPALACE": "a `mempalace` program for the demo, which then installs none",
