@@ -45,11 +45,14 @@ def main() -> None:
     if why:
         raise SystemExit(f"bench: {why}")
     try:
-        rows = measured(options.hosts, options.peers, options.runs)
+        rows, failed = measured(options.hosts, options.peers, options.runs)
     except RigError as error:
         raise SystemExit(f"bench: {error}") from None
     print(f"\n{printed(rows)}\n")
+    for why in failed.values():
+        print(f"no result: {why}\n")
     print(last_line(rows, NAMES))
+    sys.exit(1 if failed else 0)
 
 
 def _options() -> argparse.Namespace:
@@ -73,9 +76,19 @@ def _peers(text: str) -> tuple[str, ...]:
     return tuple(NAMES) if "all" in words or not words else tuple(w for w in words if w != "none")
 
 
-def measured(counts: Sequence[int], peers: Sequence[str], runs: int) -> list[Row]:
-    """Measure everything on one rig; returns the rows in the order of the table."""
-    made = _made(peers)
+def measured(
+    counts: Sequence[int], peers: Sequence[str], runs: int
+) -> tuple[list[Row], dict[str, str]]:
+    """Measure everything on one rig.
+
+    Returns:
+        The rows in the order of the table; and by name of a peer, or of what else is measured, why
+        it has no result.
+
+    Raises:
+        RigError: the rig cannot be built, or `fleet` or the floor has no result.
+    """
+    made, failed = _made(peers), dict[str, str]()
     root = root_filesystem(WORK / "root")
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as scratch:
         folder = Path(scratch)
@@ -83,10 +96,12 @@ def measured(counts: Sequence[int], peers: Sequence[str], runs: int) -> list[Row
         before = os.getloadavg()
         with rig(folder, root, planted(max(counts)), layers=[folder / GOOD], silent=SILENT) as up:
             say(f"{len(up.hosts)} hosts are up")
-            rows = _rows(up, made, counts, runs)
-            rows += more_rows(up, runs, venvs=WORK / "venvs" if "pyinfra" in peers else None)
-        write(rows, before, publish=tuple(counts) == COUNTS and tuple(peers) == tuple(NAMES))
-    return rows
+            rows = _rows(up, made, counts, runs, failed)
+            venvs = WORK / "venvs" if "pyinfra" in peers else None
+            rows += more_rows(up, runs, failed, venvs=venvs)
+        whole = tuple(counts) == COUNTS and tuple(peers) == tuple(NAMES) and not failed
+        write(rows, before, publish=whole)
+    return rows, failed
 
 
 def _made(peers: Sequence[str]) -> list[Tool]:
@@ -100,27 +115,38 @@ def _made(peers: Sequence[str]) -> list[Tool]:
     return [tools.floor(), tools.fleet(), *(makers[name]() for name in peers)]
 
 
-def _rows(up: Rig, made: Sequence[Tool], counts: Sequence[int], runs: int) -> list[Row]:
+def _rows(
+    up: Rig, made: Sequence[Tool], counts: Sequence[int], runs: int, failed: dict[str, str]
+) -> list[Row]:
     rows = [measure(up, tool, up.hosts[:1], runs) for tool in made if tool.name == FLEET]
     for count in counts:
         chosen = [tool for tool in made if count <= tool.most or count == min(counts)]
-        rows += rounds(up, chosen, count, runs)
+        rows += rounds(up, chosen, count, runs, failed)
     return rows
 
 
-def rounds(up: Rig, chosen: Sequence[Tool], count: int, runs: int) -> list[Row]:
-    """Run the tools one after the other, round after round."""
+def rounds(
+    up: Rig, chosen: Sequence[Tool], count: int, runs: int, failed: dict[str, str]
+) -> list[Row]:
+    """Run the tools one after the other, round after round; a peer that failed is not run again."""
     samples: dict[str, list[Sample]] = {tool.name: [] for tool in chosen}
     for number in range(runs):
         for tool in chosen:
             held = samples[tool.name]
             slow = bool(held) and held[-1].wall > LONG
-            if slow or (tool.runs and number >= tool.runs):
+            if slow or tool.name in failed or (tool.runs and number >= tool.runs):
                 continue
-            held.append(sample(up, tool, up.hosts[: min(count, tool.most)]))
+            try:
+                held.append(sample(up, tool, up.hosts[: min(count, tool.most)]))
+            except RigError as error:
+                if tool.name not in NAMES:
+                    raise
+                failed[tool.name] = str(error)
+                say(f"no result: {error}")
     return [
         Row(tool.name, tool.title, min(count, tool.most), tuple(samples[tool.name]))
         for tool in chosen
+        if tool.name not in failed
     ]
 
 

@@ -1,7 +1,7 @@
 """What else is measured: plans, ten files, kept connections, hosts that never answer, the start."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -9,8 +9,8 @@ from statistics import median
 
 from benchmarks.hosts import tools
 from benchmarks.hosts.installed import programs
-from benchmarks.hosts.rig import Host, Rig
-from benchmarks.hosts.sampling import measure, sample
+from benchmarks.hosts.rig import Host, Rig, RigError
+from benchmarks.hosts.sampling import measure, sample, say
 from benchmarks.hosts.state import write_inventory
 from benchmarks.hosts.table import Row, Sample
 from benchmarks.hosts.tools import FLEET, JOBS, Tool
@@ -25,19 +25,31 @@ FILES = tuple(f"f{number:02d}.conf" for number in range(1, 11))
 _SYSTEM = "ten-files"
 
 
-def more_rows(up: Rig, runs: int, *, venvs: Path | None) -> list[Row]:
-    """Measure what is no single audit; with ``venvs`` pyinfra changes the ten files too."""
+def more_rows(up: Rig, runs: int, failed: dict[str, str], *, venvs: Path | None) -> list[Row]:
+    """Measure what is no single audit; with ``venvs`` pyinfra changes the ten files too.
+
+    What has no result is left out, and ``failed`` says why.
+    """
     hosts = up.hosts[:MOST]
     good = [host for host in hosts if not host.fault]
-    rows = [
-        measure(up, _plan(), good, runs),
-        _ten(up, _fleet_ten(up.folder), good, runs),
-        *([_ten(up, _pyinfra_ten(venvs), good, 1)] if venvs else ()),
-        _kept(up, hosts),
-    ]
-    if up.silent:
-        rows.append(measure(up, _silent(up), hosts, 1))
-    return [*rows, *(measure(up, tool, up.hosts[:1], runs) for tool in _starts(up.folder))]
+    makers: dict[str, Callable[[], Row]] = {
+        "plan": lambda: measure(up, _plan(), good, runs),
+        "fleet-ten": lambda: _ten(up, _fleet_ten(up.folder), good, runs),
+        "kept": lambda: _kept(up, hosts),
+        "silent": lambda: measure(up, _silent(up), hosts, 1),
+        "version": lambda: measure(up, _version(), hosts[:1], runs),
+        "check": lambda: measure(up, _check(up.folder), hosts[:1], runs),
+    }
+    if venvs is not None:
+        makers["pyinfra-ten"] = lambda: _ten(up, _pyinfra_ten(venvs), good, 1)
+    rows = []
+    for name, make in makers.items():
+        try:
+            rows.append(make())
+        except RigError as error:
+            failed[name] = str(error)
+            say(f"no result: {error}")
+    return rows
 
 
 def _plan() -> Tool:
@@ -203,12 +215,12 @@ def _pyinfra_ten(venvs: Path) -> Tool:
 # --- the start -----------------------------------------------------------------------------------
 
 
-def _starts(folder: Path) -> list[Tool]:
+def _version() -> Tool:
+    return Tool("version", "fleet --version", lambda *_: [FLEET, "--version"])
+
+
+def _check(folder: Path) -> Tool:
     archive = folder / "image.tar"
     bake(archive, bridge_of("2026-08-25.ts"), date="2026-08-25")
-    check = [FLEET, "check", f"oci-archive:{archive}", "--system", "mempalace-bridge"]
-    codes = frozenset({0, 2, 3})
-    return [
-        Tool("version", "fleet --version", lambda *_: [FLEET, "--version"]),
-        Tool("check", "fleet check oci-archive:", lambda *_: check, codes=codes),
-    ]
+    words = [FLEET, "check", f"oci-archive:{archive}", "--system", "mempalace-bridge"]
+    return Tool("check", "fleet check oci-archive:", lambda *_: words, codes=frozenset({0, 2, 3}))
