@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -44,10 +45,14 @@ def main() -> None:
     why = refusal()
     if why:
         raise SystemExit(f"bench: {why}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         rows, failed = measured(options.hosts, options.peers, options.runs)
     except RigError as error:
         raise SystemExit(f"bench: {error}") from None
+    except KeyboardInterrupt:
+        print("bench: stopped; the rig is down", file=sys.stderr)
+        raise SystemExit(128 + signal.SIGINT) from None
     print(f"\n{printed(rows)}\n")
     for why in failed.values():
         print(f"no result: {why}\n")
