@@ -1,7 +1,9 @@
 """A history: the one door to it."""
 
 import re
+import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -182,8 +184,9 @@ class History:
                 if found.runs:
                     drop(self._connection, self._blobs, found.runs)
             if found.runs:
-                self._connection.execute("VACUUM")
-                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                with suppress(sqlite3.OperationalError):  # others use it: the room is used again
+                    self._connection.execute("VACUUM")
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return replace(found, bytes=max(0, before - self._size()))
 
     def _size(self) -> int:
