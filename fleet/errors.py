@@ -50,7 +50,8 @@ class FleetError(Exception):
 def _restored(
     kind: type[FleetError], args: tuple[object, ...], told: dict[str, object]
 ) -> FleetError:
-    error = kind.__new__(kind, *args)
+    error = kind.__new__(kind)
+    error.args = args
     error.__dict__.update(told)
     return error
 

@@ -13,7 +13,15 @@ from fleet.cli import completion
 from fleet.cli.completion import DEFAULTS
 from fleet.cli.places import writable
 from fleet.cli.wanted import Wanted, WantedType, sorted_out
-from fleet.engine.options import DEFAULT_JOBS, AuditOptions, DeployOptions
+from fleet.engine.options import (
+    CLUSTERS,
+    DASK,
+    DEFAULT_JOBS,
+    PROCESSES,
+    THREADS,
+    AuditOptions,
+    DeployOptions,
+)
 from fleet.errors import UsageError
 from fleet.facts.request import Depth
 
@@ -54,6 +62,7 @@ class Options:
     platform: str = ""
     jobs: int = DEFAULT_JOBS
     timeout: float | None = None
+    executor: str = THREADS
     adopt: bool = False
     prune: bool = False
     yes: bool = False
@@ -107,6 +116,7 @@ class Options:
             facts_of=facts_of,
             deep=self.deep,
             scan=Depth(self.scan),
+            executor=self.executor,
         )
 
     def deploy(self) -> DeployOptions:
@@ -158,6 +168,12 @@ def _seconds(_ctx: click.Context, _param: click.Parameter, value: float | None) 
     if value is not None and not 0 < value <= MOST_SECONDS:
         raise click.BadParameter(f"it takes seconds, more than 0 and at most {MOST_SECONDS}")
     return value
+
+
+def _executor(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    if value in (THREADS, PROCESSES) or value.startswith(CLUSTERS):
+        return value
+    raise click.BadParameter(f"it takes {THREADS}, {PROCESSES} or {DASK}SCHEDULER:PORT")
 
 
 def _platform(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
@@ -265,6 +281,15 @@ OPTIONS: Mapping[str, Callable[[Command], Command]] = {
         type=float,
         callback=_seconds,
         help="The longest one target may take.  [default: 30; to change: 120]",
+    ),
+    "executor": click.option(
+        "--executor",
+        metavar="WHERE",
+        callback=_executor,
+        default=THREADS,
+        show_default=True,
+        help="Where targets are looked at from: threads, processes, or the workers of a Dask"
+        " cluster as dask://SCHEDULER:PORT. What was seen is judged here.",
     ),
     "adopt": click.option(
         "--adopt",

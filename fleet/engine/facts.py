@@ -65,6 +65,7 @@ def gather(
     """
     told = observer or NullObserver()
     context.secrets.prepare(targets)
+    context.contents.settle()
     prepared = [(t, resolve(context.systems(t), t)) for t in targets]
     making = _Making(context, options, extra or {}, probe=probe, search=search)
 
@@ -125,13 +126,18 @@ class _Making:
         held = self._context.secrets.values
         return (p.token for p in palaces if p.token is not None and p.token in held)
 
+    def _known_of(self, target: Target) -> frozenset[str]:
+        if self._options.deep:
+            # What a deep check runs is told by what lies there: nothing of it may be left out.
+            return frozenset()
+        return self._context.contents.known(target.name)
+
     def _request(self, target: Target, resolved: tuple[Resolved, ...]) -> Request:
         request = request_for(
             target,
             resolved,
             nonce=self._nonce,
-            # What a deep check runs is told by what lies there: nothing of it may be left out.
-            known=frozenset() if self._options.deep else self._context.contents.known(),
+            known=self._known_of(target),
             extra=self._extra.get(target.name, ()),
             scan=self._scan,
         )

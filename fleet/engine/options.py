@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 DEFAULT_JOBS = 16
 THREADS, PROCESSES, DASK = "threads", "processes", "dask://"
+CLUSTERS = (DASK, "dask+tls://")
 DEFAULT_SECONDS = {Kind.HOST: 30.0, Kind.CONTAINER: 30.0, Kind.IMAGE: 300.0}
 
 

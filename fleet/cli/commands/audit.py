@@ -8,6 +8,7 @@ from fleet.cli.chosen import chosen
 from fleet.cli.duration import DurationType
 from fleet.cli.engine import Engine
 from fleet.cli.options import INVENTORY, RUN_REPORT, TARGETS, WORK, Options, takes
+from fleet.engine.options import THREADS
 from fleet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +34,18 @@ if TYPE_CHECKING:
     metavar="N",
     help="How many audits with --keep, instead of until Ctrl-C. Means --keep.",
 )
-@takes(*INVENTORY, *TARGETS, "require", "strict", "from_dir", "deep", "scan", *WORK, *RUN_REPORT)
+@takes(
+    *INVENTORY,
+    *TARGETS,
+    "require",
+    "strict",
+    "from_dir",
+    "deep",
+    "scan",
+    *WORK,
+    "executor",
+    *RUN_REPORT,
+)
 @click.pass_obj
 def audit(
     engine: Engine, keep: bool, every: float | None, times: int | None, options: Options
@@ -52,6 +64,12 @@ def audit(
         raise UsageError(
             "--keep keeps connections open, and --from connects to none",
             hint="leave --keep, --every and --times out, or --from",
+        )
+    if repeated and options.executor != THREADS:
+        raise UsageError(
+            f"--keep keeps connections in this process, and --executor {options.executor} has"
+            " others look",
+            hint="leave --executor out, or --keep, --every and --times",
         )
     context, targets = chosen(engine, options)
 

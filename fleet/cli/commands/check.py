@@ -33,6 +33,7 @@ fleet check docker-daemon:pi-devbox:latest --system mempalace-bridge --require f
     "deep",
     "scan",
     *WORK,
+    "executor",
     *RUN_REPORT,
 )
 @click.pass_obj

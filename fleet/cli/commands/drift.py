@@ -34,7 +34,7 @@ fleet drift docker-daemon:pi-devbox:latest -e toolkit_clone=~/mempalace-toolkit"
     help=HELP, short_help="Compare image, containers, compose file, clone and hosts of one name."
 )
 @click.argument("words", metavar="[WORD]...", nargs=-1, shell_complete=completion.targets)
-@takes(*INVENTORY, "systems", "strict", "from_dir", *WORK, *RUN_REPORT)
+@takes(*INVENTORY, "systems", "strict", "from_dir", *WORK, "executor", *RUN_REPORT)
 @click.pass_obj
 def drift(engine: Engine, words: tuple[str, ...], options: Options) -> int:
     """Hold the sides of one thing against each other."""

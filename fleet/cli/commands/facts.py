@@ -28,7 +28,7 @@ UNSEEN = 3
     type=click.Path(file_okay=False, path_type=Path),
     help="Save one file a target here; `fleet audit --from DIR` judges them.",
 )
-@takes(*INVENTORY, "systems", "deep", "scan", *WORK, "quiet")
+@takes(*INVENTORY, "systems", "deep", "scan", *WORK, "executor", "quiet")
 @click.pass_obj
 def facts(engine: Engine, patterns: tuple[str, ...], folder: Path | None, options: Options) -> int:
     """Read what an audit would read, and judge nothing.
