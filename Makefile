@@ -1,5 +1,5 @@
 # Two commands do all the set-up: `make demo` and `make test`.
-.PHONY: help setup demo test lint docs site bench bench-images clean
+.PHONY: help setup demo test lint docs site bench bench-images bench-judging clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile
@@ -28,6 +28,9 @@ bench: setup ## audit many ssh hosts beside other tools; N="20 100 300" PEERS="p
 bench-images: setup ## judge a 1.3 GB image beside another tool; takes minutes
 	@.venv/bin/pip install -q -e '.[dev,bench]'
 	@PYTHONPATH=tests .venv/bin/python -m benchmarks.images
+
+bench-judging: setup ## judge the saved facts of N=10000 targets
+	@PYTHONPATH=tests .venv/bin/python -m benchmarks.judging N=$(or $(N),10000)
 
 clean: ## take away what setup and test made
 	rm -rf .venv .cache dist build site

@@ -1,0 +1,1 @@
+"""Judging saved facts: thousands of hosts that carry the same bridge."""
