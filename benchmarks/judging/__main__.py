@@ -54,7 +54,7 @@ def written(hosts: int) -> Path:
 
 def judged(folder: Path, form: str, *more: str) -> Ended:
     """Judge the fleet, by a whole command."""
-    named = ["-i", str(folder / "fleet.yml"), "--from", str(folder / "facts")]
+    named = ["-i", str(folder / "fleet.yml"), "--from", str(folder / "facts"), "--no-history"]
     report = ["--format", f"{form}:{folder / 'report'}"]
     return run(fleet("audit", *named, *report, *more), environment())
 

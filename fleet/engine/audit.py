@@ -13,11 +13,12 @@ from fleet.engine.options import AuditOptions
 from fleet.errors import FactsError, PlanError, ProbeError, TargetError, Unreachable
 from fleet.facts.model import Facts
 from fleet.facts.saved import file_name, loads
+from fleet.facts.shared import Shared
 from fleet.facts.text import printable
 from fleet.inventory.model import Target
 from fleet.systems.model import Compose, Config, Gate, Service, Template
 from fleet.systems.resolve import Resolved, resolve
-from fleet.verifier.fleetwide.member import Member
+from fleet.verifier.fleetwide.member import Member, lessened
 from fleet.verifier.fleetwide.rules import SYSTEM, judge_fleet
 from fleet.verifier.fleetwide.table import tables
 from fleet.verifier.judge import Expectations, judge, judge_unreachable
@@ -56,18 +57,17 @@ def audit(
     else:
         looked = _looked(chosen, context, options, observer, seen or {})
     today = started.date()
-    seen_all, results = _judged_as_they_come(looked, chosen, context, options, observer, today)
-    members = [member(one, context) for one in seen_all]
+    members, results = _judged_as_they_come(looked, chosen, context, options, observer, today)
     fleet = context.inventory.targets if context.inventory else chosen
     return Run(
         id=started.strftime("%Y%m%dT%H%M%S.%fZ"),
         command=command,
         started=started,
         finished=datetime.now(UTC),
-        results=results,
+        results=tuple(results),
         strict=options.strict,
         fleetwide=waived(judge_fleet(members, fleet), context.waivers, today),
-        gates=gates_of(seen_all),
+        gates=gates_of(m.resolved for m in members),
         drift=tuple(t for t in tables(members, fleet) if len(t.sides) > 1),
     )
 
@@ -79,21 +79,25 @@ def _judged_as_they_come(
     options: AuditOptions,
     observer: Observer | None,
     today: date,
-) -> tuple[tuple[Looked, ...], tuple[TargetResult, ...]]:
+) -> tuple[tuple[Member, ...], tuple[TargetResult, ...]]:
     """Judge each target as soon as it was seen, and tell of it; both in the order of targets."""
     told = observer or NullObserver()
-    came: dict[str, tuple[Looked, TargetResult]] = {}
+    came: dict[str, tuple[Member, TargetResult]] = {}
     for one in looked:
-        result = judged(one, context, today)
-        came[one.target.name] = one, result
+        result, seen = judged(one, context, today), member(one, context)
+        if options.lean:  # or the facts of all would be held until the last is judged
+            seen = lessened(seen)
+            result = replace(result, facts=seen.facts)
+        came[one.target.name] = seen, result
         told.target_judged(one.target.name, *in_short(result, strict=options.strict))
     ordered = [came[target.name] for target in targets]
     return tuple(one for one, _ in ordered), tuple(result for _, result in ordered)
 
 
-def gates_of(looked: Sequence[Looked]) -> tuple[Gate, ...]:
+def gates_of(every: Iterable[Sequence[Resolved]]) -> tuple[Gate, ...]:
     """Return every gate that the targets of a run, and the fleet as a whole, may be asked."""
-    gates = {g.id: g for one in looked for r in one.resolved for g in r.system.gates}
+    systems = {id(r.system): r.system for resolved in every for r in resolved}
+    gates = {g.id: g for system in systems.values() for g in system.gates}
     return (*gates.values(), *(g for g in SYSTEM.gates if g.id not in gates))
 
 
@@ -123,17 +127,18 @@ def recorded(
 ) -> Iterator[Looked]:
     """Take saved facts in place of asking; opens no connection."""
     context.secrets.prepare(targets)
+    shared = Shared()
     for target in targets:
         resolved = resolve(context.systems(target), target)
         try:
-            facts = _recalled(target, options)
+            facts = _recalled(target, options, shared)
         except TargetError as trouble:
             yield Looked(target, resolved, None, trouble, 0)
         else:
             yield Looked(target, resolved, facts, None, 0)
 
 
-def _recalled(target: Target, options: AuditOptions) -> Facts:
+def _recalled(target: Target, options: AuditOptions, shared: Shared) -> Facts:
     """Return the saved facts of a target.
 
     Raises:
@@ -148,17 +153,17 @@ def _recalled(target: Target, options: AuditOptions) -> Facts:
     else:
         folder = options.from_dir or Path()
         where = str(folder / file_name(target.name))
-        facts = _read(target, folder)
+        facts = _read(target, folder, shared)
     if (facts.target, facts.kind) != (target.name, target.kind.value):
         told = f"the saved facts are those of the {facts.kind} {printable(facts.target)}"
         raise ProbeError(told, where=where)
     return facts
 
 
-def _read(target: Target, folder: Path) -> Facts:
+def _read(target: Target, folder: Path, shared: Shared) -> Facts:
     path = folder / file_name(target.name)
     try:
-        return loads(path.read_text(encoding="utf-8"), where=str(path))
+        return loads(path.read_bytes(), where=str(path), shared=shared)
     except FileNotFoundError:
         raise Unreachable(
             f"no saved facts in {folder}",
@@ -166,7 +171,7 @@ def _read(target: Target, folder: Path) -> Facts:
             where=target.name,
             hint=f"`fleet facts {target.name} -o {folder}` saves them",
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise Unreachable(f"cannot read {path}: {error}", stage="missing") from None
     except FactsError as error:
         raise ProbeError(

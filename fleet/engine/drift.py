@@ -76,7 +76,7 @@ def drift(
         results=tuple(replace(r, findings=tuple(_decided(r.findings))) for r in results),
         strict=options.strict,
         fleetwide=tuple(_decided(fleetwide)),
-        gates=gates_of(looked),
+        gates=gates_of(one.resolved for one in looked),
         drift=tables(members, whole, look.notes),
     )
 

@@ -34,6 +34,8 @@ class AuditOptions:
         scan: how much of an image's layers is read in search of secrets.
         executor: where targets are looked at from: ``threads``, ``processes``, or the scheduler of
             a cluster as ``dask://HOST:PORT``.
+        lean: once a target is judged, of its facts only what the rules of the fleet and reports ask
+            is kept, so that thousands take little memory.
     """
 
     jobs: int = DEFAULT_JOBS
@@ -46,6 +48,7 @@ class AuditOptions:
     facts_of: str = ""
     deep: bool = False
     scan: Depth = Depth.LIKELY
+    lean: bool = False
     executor: str = THREADS
 
     @property

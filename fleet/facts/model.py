@@ -6,13 +6,15 @@ The models validate what they are built from, so saved facts from any source are
 
 import hashlib
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, WrapValidator
 
 from fleet.facts.base import Fact
 from fleet.facts.deep import DeepFact
 from fleet.facts.notes import NoteFact
+from fleet.facts.shared import read_contents
 
 FORMAT: Literal["fleet.facts/1"] = "fleet.facts/1"
 MOST_FOUND = 200
@@ -482,7 +484,9 @@ class Facts(Fact):
     endpoints: tuple[EndpointFact, ...] = ()
     deep: DeepFact | None = None
     scan: ScanFact | None = None
-    contents: dict[Sha256, bytes] = Field(default_factory=dict)
+    contents: Annotated[dict[Sha256, bytes], WrapValidator(read_contents)] = Field(
+        default_factory=dict
+    )
     unseen: dict[str, str] = Field(default_factory=dict)
 
     def content(self, fact: PathFact | None) -> bytes | None:
@@ -490,6 +494,7 @@ class Facts(Fact):
         return self.contents.get(fact.sha256) if fact and fact.sha256 else None
 
 
+@lru_cache(maxsize=256)
 def git_blob(content: bytes) -> str:
     """Name content as git does: sha1 hex of the blob header and the bytes."""
     header = f"blob {len(content)}\0".encode()

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from fleet.errors import FactsError
 from fleet.facts.model import FORMAT, Facts
+from fleet.facts.shared import Shared, named
 from fleet.facts.text import printable
 
 SUFFIX = ".facts.json"
@@ -17,20 +18,39 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def dumps(facts: Facts) -> str:
-    """Return facts as JSON text, one object with a ``format``, ending in a line feed."""
-    return facts.model_dump_json(indent=1) + "\n"
+    """Return facts as JSON text, one object with a ``format``, ending in a line feed.
+
+    What is not known is left out, which is most of what could be said of a path.
+    """
+    return facts.model_dump_json(indent=1, exclude_none=True) + "\n"
 
 
-def loads(text: str, *, where: str) -> Facts:
+def loads(text: str | bytes, *, where: str, shared: Shared | None = None) -> Facts:
     """Return the facts that a JSON text holds.
 
     Args:
-        text: what :func:`dumps` made.
+        text: what :func:`dumps` made; bytes are UTF-8.
         where: the file's name, for the error's text.
+        shared: what other facts of the same reader hold, so that it is read and held once.
 
     Raises:
         FactsError: it is no JSON, of another format, or a field is not what it must be.
     """
+    try:
+        facts = Facts.model_validate_json(text, context=shared)
+    except ValidationError as error:
+        _refuse_format(text, where)
+        raise FactsError(_told(error), where=where) from None
+    if "format" not in facts.model_fields_set:
+        _refuse_format(text, where)
+    for name, content in facts.contents.items():
+        if not (shared and shared.holds(name, content)) and named(content) != name:
+            raise FactsError(f"the content of {name} is not what its hash says", where=where)
+    return facts
+
+
+def _refuse_format(text: str | bytes, where: str) -> None:
+    """Say what is wrong with a text that holds no facts of this format, if that is it."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -44,14 +64,6 @@ def loads(text: str, *, where: str) -> Facts:
             where=where,
             hint="take the facts again with this version of fleet",
         )
-    try:
-        facts = Facts.model_validate_json(text)
-    except ValidationError as error:
-        raise FactsError(_told(error), where=where) from None
-    for name, content in facts.contents.items():
-        if hashlib.sha256(content).hexdigest() != name:
-            raise FactsError(f"the content of {name} is not what its hash says", where=where)
-    return facts
 
 
 def file_name(target: str) -> str:

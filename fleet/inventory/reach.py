@@ -1,6 +1,7 @@
 """How a target is reached: the address it names, or what Ansible's variables come to."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from fleet.errors import InventoryError
@@ -32,10 +33,15 @@ def reach(draft: TargetDraft, terms: Terms, rendering: Rendering) -> Reached | N
     identity = rendering.text(draft.identity, draft.place)
     if text is None or identity is None:
         return None
-    base = Path(draft.address.place.file).parent
+    base = _folder(draft.address.place.file)
     address = _address(draft.address, text, base)
     become = Become(draft.become) if draft.become else None
     return Reached(address, become, rooted(identity, base) if identity else None)
+
+
+@lru_cache(maxsize=256)
+def _folder(file: str) -> Path:
+    return Path(file).parent
 
 
 def _by_terms(draft: TargetDraft, terms: Terms) -> Reached:
@@ -47,7 +53,7 @@ def _by_terms(draft: TargetDraft, terms: Terms) -> Reached:
             place=draft.place,
             hint="write `image: REF`, `image: oci:DIR` or `image: oci-archive:FILE`",
         )
-    base = Path(draft.place.file).parent
+    base = _folder(draft.place.file)
     become = Become(draft.become) if draft.become else terms.become()
     identity = rooted(draft.identity, base) if draft.identity else terms.identity()
     return Reached(terms.address(draft.name), become, identity)

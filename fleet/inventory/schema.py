@@ -8,6 +8,7 @@ import contextlib
 import re
 import shlex
 from datetime import date
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -34,6 +35,7 @@ def _shells(value: object) -> object:
     return shells
 
 
+@lru_cache(maxsize=256)  # a fleet's hosts are launched in a few ways
 def check_shell(shell: str) -> None:
     """Refuse what cannot be the words of a launching shell.
 

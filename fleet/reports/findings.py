@@ -21,6 +21,7 @@ ORDER = (
     Verdict.PASS,
     Verdict.NOT_APPLICABLE,
 )
+_HOLDING = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,12 @@ class _Sorted:
     told: dict[str, list[Finding]] = field(default_factory=lambda: defaultdict(list))
     unchecked: list[Finding] = field(default_factory=list)
     followers: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
+    holding: bool = True
 
 
-def chapters(run: Run) -> Chapters:
-    """Sort a run's findings into chapters."""
-    heap = _Sorted()
+def chapters(run: Run, *, holding: bool = True) -> Chapters:
+    """Sort a run's findings into chapters; what holds is most of them, and may be left out."""
+    heap = _Sorted(holding=holding)
     silent = [r for r in run.results if r.facts is None and r.trouble is not None]
     for result in run.results:
         if not (result.facts is None and result.trouble is not None):
@@ -110,7 +112,7 @@ def chapter(finding: Finding, *, strict: bool) -> str:
     deciding = finding.required or strict
     if finding.verdict is Verdict.WAIVED:
         return "waived"
-    if finding.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
+    if finding.verdict in _HOLDING:
         return "passed"
     if not deciding:
         return "advisory"
@@ -122,6 +124,10 @@ def chapter(finding: Finding, *, strict: bool) -> str:
 def _sort(findings: Sequence[Finding], heap: _Sorted, *, strict: bool) -> None:
     of = {f.gate: f for f in findings}
     for finding in findings:
+        if finding.follows is None and finding.verdict in _HOLDING:
+            if heap.holding:
+                heap.told["passed"].append(finding)
+            continue
         root = _root(finding, of)
         if root is not finding and (root.required or strict or not finding.required):
             heap.followers[finding.target, root.gate].append(finding.gate)
@@ -139,7 +145,7 @@ def _root(finding: Finding, of: Mapping[str, Finding]) -> Finding:
         met.add(found.gate)
     if found.follows in met:
         return finding
-    silent = found.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.NOT_CHECKED)
+    silent = found.verdict in (*_HOLDING, Verdict.NOT_CHECKED)
     return finding if silent else found
 
 

@@ -101,14 +101,15 @@ def matrix(run: Run) -> Matrix:
     findings = [f for result in run.results for f in result.findings]
     systems = unique(f.system for f in findings)
     capabilities = unique(c for f in findings for c in f.capabilities)
-    rows = tuple(
-        Row(
-            (result.target.name,),
-            _cells(result.findings, systems, capabilities, strict=run.strict),
-        )
-        for result in run.results
-    )
-    return Matrix((*systems, *capabilities), len(systems), rows)
+    known: dict[tuple[tuple[str, Verdict, bool], ...], tuple[Mark | None, ...]] = {}
+    rows = []
+    for result in run.results:
+        alike = tuple((f.gate, f.verdict, f.required) for f in result.findings)
+        if alike not in known:  # most targets of a fleet are in one of a few states
+            cells = _cells(result.findings, systems, capabilities, strict=run.strict)
+            known[alike] = cells
+        rows.append(Row((result.target.name,), known[alike]))
+    return Matrix((*systems, *capabilities), len(systems), tuple(rows))
 
 
 def merged(rows: Sequence[Row]) -> tuple[Row, ...]:

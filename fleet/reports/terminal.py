@@ -41,7 +41,8 @@ def render(run: Run, view: View) -> str:
 
 def lines(run: Run, view: View) -> Iterator[Text]:
     """Lay out a run line by line."""
-    told = chapters(run if run.command != "drift" else drift.beside(run, view))
+    shown = run if run.command != "drift" else drift.beside(run, view)
+    told = chapters(shown, holding=view.detail is Detail.VERBOSE)
     if run.command == "drift":
         yield from drift.lines(run.drift, view)
     elif view.detail is not Detail.QUIET:
@@ -52,7 +53,7 @@ def lines(run: Run, view: View) -> Iterator[Text]:
         yield from _drifted(run, view)
     if view.detail is not Detail.QUIET:
         yield from _unchecked(told.unchecked, view)
-        yield from _counts(run, view) if run.command != "drift" else ()
+        yield from _counts(run, told, view) if run.command != "drift" else ()
     elif told.unchecked and conclude(run).code == 3:  # noqa: PLR2004 - the exit code
         yield from _unchecked([u for u in told.unchecked if u.required], view)
     conclusion = conclude(run)
@@ -202,8 +203,7 @@ def _asked(run: Run) -> Iterator[Text]:
     yield line()
 
 
-def _counts(run: Run, view: View) -> Iterator[Text]:
-    told = chapters(run)
+def _counts(run: Run, told: Chapters, view: View) -> Iterator[Text]:
     silent = sum(len(s.targets) for s in told.silent)
     total = len(run.results)
     answered = f"{count(total, 'target')} asked, {total - silent} answered"

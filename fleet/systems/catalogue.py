@@ -5,7 +5,7 @@ group ``fleet.systems`` whose value is a package that holds ``system.yml`` and `
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -94,6 +94,9 @@ class Catalogue:
 
     systems: Mapping[str, System]
     packages: Mapping[str, str]
+    _checks: "dict[tuple[str, str], Check]" = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def system(self, name: str) -> System:
         """Return a system by id.
@@ -135,13 +138,17 @@ class Catalogue:
         """
         if gate.check is None:
             return None
+        held = self._checks.get((system, gate.check))
+        if held is not None:
+            return held
         function = getattr(self._gates(system), gate.check.replace("-", "_"), None)
         if not callable(function):
             raise CatalogueError(
                 f"gate {gate.id} names the check {gate.check!r}, which is not there",
                 where=f"{self.packages[system]}.gates",
             )
-        return cast("Check", function)
+        check = self._checks[system, gate.check] = cast("Check", function)
+        return check
 
     def _gates(self, system: str) -> ModuleType | None:
         """Return a system's ``gates.py``; None for a system that needs none."""

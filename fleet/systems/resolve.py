@@ -5,9 +5,12 @@ The request, the gates and the plan all start from here, so "what is meant" has 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from fleet.errors import PlanError
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.inventory.render import Prepared, holds, render
+from fleet.inventory.uses import Use, joined, seen, uses
 from fleet.systems.model import Artifact, System
 
 
@@ -79,16 +82,85 @@ def _resolve(system: System, target: Target, exports: Mapping[str, Value]) -> Re
     defaults = {n: v.default for n, v in system.variables.items() if v.default is not None}
     variables: dict[str, Value] = {**defaults, **target.variables, **_told(target)}
     variables["exports"] = dict(exports)
+    try:
+        artifacts = _artifacts(system, variables)
+    except PlanError as error:
+        where = f"{target.name}: {error.where}"
+        raise PlanError(error.what, where=where, hint=error.hint) from error
+    return Resolved(system, variables, artifacts, exports)
+
+
+def _artifacts(system: System, variables: Mapping[str, Value]) -> Mapping[str, Artifact]:
+    """Return the artifacts wanted; those of two targets that look alike to them are the same."""
+    texts = _texts(_Same(system))
+    key = seen(texts, variables) if texts is not None else None
+    if key is None:
+        return _made(system, variables)
+    return _shared(_Wanted(system, key, variables))
+
+
+def _made(system: System, variables: Mapping[str, Value]) -> Mapping[str, Artifact]:
     # In a condition a variable without a value is false; in a text it is an error.
     known = Prepared({**dict.fromkeys(system.variables), **variables})
     shown = Prepared(variables)
     artifacts: dict[str, Artifact] = {}
     for name, artifact in system.artifacts.items():
-        where = f"{target.name}: {system.system}.{name}"
+        where = f"{system.system}.{name}"
         if artifact.when is not None and not holds(artifact.when, known, where=where):
             continue
         artifacts[name] = _rendered(artifact, shown, where)
-    return Resolved(system, variables, artifacts, exports)
+    return artifacts
+
+
+class _Same:
+    """A description, equal to itself only: to compare two of them costs more than to render."""
+
+    __slots__ = ("system",)
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.system is other.system
+
+    def __hash__(self) -> int:
+        return id(self.system)
+
+
+class _Wanted(_Same):
+    """A description, and what of the variables its texts can see."""
+
+    __slots__ = ("key", "variables")
+
+    def __init__(
+        self, system: System, key: tuple[object, ...], variables: Mapping[str, Value]
+    ) -> None:
+        super().__init__(system)
+        self.key = key
+        self.variables = variables
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Wanted) and super().__eq__(other) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash((super().__hash__(), self.key))
+
+
+@lru_cache(maxsize=256)
+def _shared(wanted: _Wanted) -> Mapping[str, Artifact]:
+    return _made(wanted.system, wanted.variables)
+
+
+@lru_cache(maxsize=64)
+def _texts(same: _Same) -> tuple[Use, ...] | None:
+    """Return what the texts of a system's artifacts look at; None where that cannot be told."""
+    found: list[tuple[Use, ...] | None] = []
+    for artifact in same.system.artifacts.values():
+        if artifact.when is not None:
+            found.append(uses(f"{{{{ ({artifact.when}) }}}}"))
+        told = (value if isinstance(value, tuple) else (value,) for _, value in artifact)
+        found += [uses(text) for texts in told for text in texts if isinstance(text, str)]
+    return joined(found)
 
 
 def _told(target: Target) -> dict[str, Value]:

@@ -5,11 +5,12 @@ expressions and type declarations do not run, so a marker found only there prove
 Everything else is read as lines of text, where ``#`` and ``//`` at a line's start begin a comment.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Code:
         lines: for plain text, each line with its comment cut off, by number from 1.
         broken: the line of the first syntax error, None when it parses or is plain text.
         exports_default: whether a module exports the factory that pi calls.
+        places: where in ``tokens`` each text stands, in order.
+        sighted: markers that were looked for, and the line of each.
     """
 
     tokens: tuple[Token, ...] = ()
@@ -65,11 +68,13 @@ class Code:
     broken: int | None = None
     exports_default: bool = False
     script: bool = False
+    places: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+    sighted: dict[str, int | None] = field(default_factory=dict, repr=False, compare=False)
 
 
 def is_script(path: str) -> bool:
     """Tell whether a path names TypeScript or JavaScript."""
-    return PurePosixPath(path).suffix in SCRIPT_SUFFIXES
+    return posixpath.splitext(path)[1] in SCRIPT_SUFFIXES
 
 
 @lru_cache(maxsize=256)
@@ -99,7 +104,15 @@ def _script(content: bytes) -> Code:
         broken=_first_error(root) if root.has_error else None,
         exports_default=exports,
         script=True,
+        places=_places(tokens),
     )
+
+
+def _places(tokens: tuple[Token, ...]) -> dict[str, tuple[int, ...]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for index, token in enumerate(tokens):
+        places[token.text].append(index)
+    return {text: tuple(indexes) for text, indexes in places.items()}
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ from fleet.secrets import Secret
 from fleet.systems.catalogue import Catalogue
 from fleet.systems.model import Gate, System
 from fleet.systems.resolve import Resolved
-from fleet.verifier.look import Expected, Look
+from fleet.verifier.look import Digests, Expected, Look
 from fleet.verifier.marker_gate import judge_marker
 from fleet.verifier.model import (
     Finding,
@@ -31,6 +31,7 @@ from fleet.verifier.toolkit import Toolkit
 _SEEN = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.WARN})
 _FIXABLE = frozenset({Verdict.FAIL, Verdict.WARN})
 _HOLDS = frozenset({Verdict.PASS, Verdict.WARN, Verdict.NOT_APPLICABLE})
+_CIRCLE = not_checked("is asked after itself")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ def judge(
 
     Gates that only a deep check can answer are asked where there was one.
     """
-    looks = {r.system.system: look_of(target, r, facts, expectations) for r in resolved}
+    expected = Digests(facts.nonce, expectations.secrets)
+    looks = {r.system.system: _look(target, r, facts, expectations, expected) for r in resolved}
     gates = {g.id: (r.system, g) for r in resolved for g in r.system.gates}
     court = _Court(target, looks, catalogue, gates)
     return tuple(
@@ -77,13 +79,23 @@ def judge(
 
 def look_of(target: Target, resolved: Resolved, facts: Facts, expectations: Expectations) -> Look:
     """Return what the gates of one system see."""
-    secrets = expectations.secrets
+    expected = Digests(facts.nonce, expectations.secrets)
+    return _look(target, resolved, facts, expectations, expected)
+
+
+def _look(
+    target: Target,
+    resolved: Resolved,
+    facts: Facts,
+    expectations: Expectations,
+    expected: Mapping[SecretRef, Expected],
+) -> Look:
     return Look(
         target=target,
         resolved=resolved,
         facts=facts,
         today=expectations.today,
-        expected={name: Expected.of(facts.nonce, s.reveal()) for name, s in secrets.items()},
+        expected=expected,
         troubles=expectations.troubles,
         toolkit=expectations.toolkit,
         blobs=expectations.blobs,
@@ -127,7 +139,7 @@ class _Court:
     def _judged(self, system: System, gate: Gate) -> Judgement:
         if gate.id not in self.judged:
             # A cycle among needs ends here: the gate met again counts as one that told no cause.
-            self.judged[gate.id] = not_checked("is asked after itself")
+            self.judged[gate.id] = _CIRCLE
             self.judged[gate.id] = self._judge(system, gate)
         return self.judged[gate.id]
 
@@ -177,5 +189,5 @@ def _finding(target: Target, system: System, gate: Gate, judgement: Judgement) -
 
 def is_required(target: Target, gate: Gate) -> bool:
     """Tell whether a gate's verdict decides the exit code on a target."""
-    wanted = set(target.require)
-    return gate.always or gate.gives in wanted or not wanted.isdisjoint(gate.serves)
+    wanted = target.require
+    return gate.always or gate.gives in wanted or any(name in wanted for name in gate.serves)

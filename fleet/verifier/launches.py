@@ -17,6 +17,7 @@ class Unseen(str):
 #: What is wrong with one launch: a line for each thing; none where all is well.
 Complaint: TypeAlias = Callable[[LaunchFact], list[str]]
 
+_UNSET = EnvValue(set=False)
 _UNSEEN = {
     "missing": "there is no such shell here",
     "timeout": "it did not come back in time",
@@ -27,7 +28,7 @@ _UNSEEN = {
 
 def value(launch: LaunchFact, name: str) -> EnvValue:
     """Return a variable as a launch exports it; one that was not asked for reads as unset."""
-    return launch.variables.get(name, EnvValue(set=False))
+    return launch.variables.get(name) or _UNSET
 
 
 def text(launch: LaunchFact, name: str) -> str:

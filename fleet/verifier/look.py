@@ -4,7 +4,7 @@ A gate is a function ``(Look) -> Judgement``. It asks the look by the names of i
 description, so it never spells a path and never reaches for anything that is not a fact.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TypeAlias
@@ -12,7 +12,7 @@ from typing import TypeAlias
 from fleet.facts.jsonshape import json_shape
 from fleet.facts.model import EndpointFact, Facts, LaunchFact, PathFact, State
 from fleet.inventory.model import SecretRef, Target, Value
-from fleet.secrets import keyed_digest
+from fleet.secrets import Secret, keyed_digest
 from fleet.systems.ask import launches_of
 from fleet.systems.resolve import Resolved
 from fleet.verifier.model import Judgement
@@ -32,6 +32,29 @@ class Expected:
     def of(cls, nonce: str, value: str) -> "Expected":
         """Digest a secret's value with a run's nonce."""
         return cls(keyed_digest(nonce, value), len(value.encode()))
+
+
+class Digests(Mapping[SecretRef, Expected]):
+    """Expected secrets, each digested when it is asked for: a fleet may have one a host."""
+
+    __slots__ = ("_made", "_nonce", "_secrets")
+
+    def __init__(self, nonce: str, secrets: Mapping[SecretRef, Secret]) -> None:
+        self._nonce = nonce
+        self._secrets = secrets
+        self._made: dict[SecretRef, Expected] = {}
+
+    def __getitem__(self, reference: SecretRef) -> Expected:
+        if reference not in self._made:
+            value = self._secrets[reference].reveal()
+            self._made[reference] = Expected.of(self._nonce, value)
+        return self._made[reference]
+
+    def __iter__(self) -> Iterator[SecretRef]:
+        return iter(self._secrets)
+
+    def __len__(self) -> int:
+        return len(self._secrets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +79,7 @@ class Look:
     toolkit: Toolkit | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
+    _launches: list[LaunchFact] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def value(self, name: str) -> Value:
         """Return a variable, or None where the inventory and the system say nothing."""
@@ -77,8 +101,9 @@ class Look:
         Saved facts may be older than the inventory: what they were not asked is unsupported, and
         neither absent nor undeclared.
         """
-        unasked = PathFact(path=path, absolute=path, state=State.UNSUPPORTED, why=NOT_ASKED)
-        return self.facts.paths.get(path, unasked)
+        return self.facts.paths.get(path) or PathFact(
+            path=path, absolute=path, state=State.UNSUPPORTED, why=NOT_ASKED
+        )
 
     def content(self, fact: PathFact | None) -> bytes | None:
         """Return a path's bytes, or None when they were not read."""
@@ -103,11 +128,13 @@ class Look:
 
         One that saved facts know nothing of is unsupported: it was not asked.
         """
-        return tuple(
-            self.facts.launches.get(name)
-            or LaunchFact(launch=name, state="unsupported", why=NOT_ASKED)
-            for name in launches_of(self.target)
-        )
+        if not self._launches:  # nearly every gate asks
+            self._launches.extend(
+                self.facts.launches.get(name)
+                or LaunchFact(launch=name, state="unsupported", why=NOT_ASKED)
+                for name in launches_of(self.target)
+            )
+        return tuple(self._launches)
 
     def endpoints(self, url: str) -> tuple[EndpointFact, ...]:
         """Return what probes heard from a URL, from every place it was asked."""

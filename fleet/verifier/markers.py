@@ -7,7 +7,7 @@ exactly the marker. In plain text it is a substring of a line outside comments.
 import re
 from dataclasses import dataclass
 
-from fleet.verifier.code import Code, Token
+from fleet.verifier.code import Code
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*|\d[\w.]*|\S")
 
@@ -27,25 +27,23 @@ class Sighting:
 
 def sight(code: Code, marker: str) -> Sighting:
     """Look for one marker in code."""
+    if marker not in code.sighted:  # many targets carry the same code
+        code.sighted[marker] = _line(code, marker)
+    return Sighting(marker, code.sighted[marker])
+
+
+def _line(code: Code, marker: str) -> int | None:
     if not code.script:
-        return Sighting(marker, next((n for n, line in code.lines if marker in line), None))
+        return next((n for n, line in code.lines if marker in line), None)
     wanted = _WORD.findall(marker)
-    return Sighting(marker, _in_tokens(code.tokens, marker, wanted))
+    whole = (i for i in code.places.get(marker, ()) if code.tokens[i].literal)
+    runs = (i for i in code.places.get(wanted[0], ()) if _run(code, i, wanted))
+    found = [index for index in (next(whole, None), next(runs, None)) if index is not None]
+    return code.tokens[min(found)].line if found else None
 
 
-def _in_tokens(tokens: tuple[Token, ...], marker: str, wanted: list[str]) -> int | None:
-    for index, token in enumerate(tokens):
-        if token.literal:
-            if token.text == marker:
-                return token.line
-        elif token.text == wanted[0] and _run(tokens, index, wanted):
-            return token.line
-    return None
-
-
-def _run(tokens: tuple[Token, ...], start: int, wanted: list[str]) -> bool:
-    end = start + len(wanted)
-    run = tokens[start:end]
+def _run(code: Code, start: int, wanted: list[str]) -> bool:
+    run = code.tokens[start : start + len(wanted)]
     return len(run) == len(wanted) and all(
         not t.literal and t.text == w for t, w in zip(run, wanted, strict=True)
     )

@@ -4,15 +4,15 @@
 ``exposure`` is ``direct``. Two extensions that declare a tool of one name end pi.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from fleet.verifier.launches import text
 from fleet.verifier.look import Look
+from fleet.verifier.manifests import version_told
 from fleet.verifier.mcp_servers import (
     ADAPTER,
     Host,
@@ -111,11 +111,8 @@ def pi_versions(look: Look) -> list[Version]:
     versions: list[Version] = []
     for launch in look.launches():
         command = launch.commands.get("pi")
-        try:
-            manifest = json.loads(look.content(command.manifest if command else None) or b"")
-            versions.append(Version(manifest["version"]))
-        except (ValueError, KeyError, TypeError, InvalidVersion, RecursionError):
-            continue
+        version = version_told(look.content(command.manifest if command else None))
+        versions += [Version(version)] if version else []
     return versions
 
 

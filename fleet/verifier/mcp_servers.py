@@ -7,11 +7,11 @@ a project's entry without command, url and type changes three settings of the ot
 rest.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from fleet.facts.jsontext import read_json
 from fleet.facts.model import State
 from fleet.verifier.json_files import json_files
 from fleet.verifier.launches import text
@@ -149,10 +149,9 @@ def host_of(look: Look) -> Host:
 
 def _parsed(content: bytes | None) -> object:
     try:
-        parsed: object = json.loads(content or b"null")
+        return read_json(content or b"null")
     except (ValueError, RecursionError):
         return None
-    return parsed
 
 
 def _is_adapter(source: str) -> bool:

@@ -1,12 +1,11 @@
 """Whether the pi that each launch starts fires the events that extensions wait for."""
 
-import json
-
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from fleet.facts.model import CommandFact, LaunchFact
 from fleet.verifier.launches import unseen_launch
 from fleet.verifier.look import Look
+from fleet.verifier.manifests import version_told
 from fleet.verifier.model import Judgement, failed, not_checked, passed
 
 #: The release that brought ``agent_settled``; an older one takes the subscription all the same.
@@ -44,15 +43,9 @@ def _no_pi(launch: LaunchFact) -> str:
 
 
 def _pi_versions(look: Look, command: CommandFact | None) -> dict[str, str]:
-    content = look.content(command.manifest) if command else None
-    try:
-        manifest = json.loads(content or b"")
-        version = manifest["version"]
-        Version(version)
-    except (ValueError, KeyError, TypeError, InvalidVersion):
-        return {}
+    version = version_told(look.content(command.manifest)) if command else ""
     where = command.file.final if command and command.file else ""
-    return {where or "pi": str(version)}
+    return {where or "pi": version} if version else {}
 
 
 def _parsed(version: str) -> Version:

@@ -9,10 +9,10 @@ Who asks reads the folder and what may hide its files as the artifacts ``extensi
 and ``settings``.
 """
 
-import json
 import posixpath
 from collections.abc import Sequence
 
+from fleet.facts.jsontext import read_json
 from fleet.facts.model import PathFact, State
 from fleet.verifier.look import Look
 
@@ -41,7 +41,7 @@ def _manifest(look: Look, names: set[str]) -> str | None:
     if content is None:
         return None
     try:
-        manifest = json.loads(content)
+        manifest = read_json(content)
     except ValueError:
         return None  # pi tolerates a manifest that does not parse
     section = manifest.get("pi") if isinstance(manifest, dict) else None
@@ -69,7 +69,7 @@ def _ignored(look: Look, name: str) -> str | None:
 def _filtered(look: Look, name: str) -> str | None:
     content = look.content(look.artifact("settings"))
     try:
-        settings = json.loads(content or b"{}")
+        settings = read_json(content or b"{}")
     except ValueError:
         return None  # pi ignores settings that do not parse, filters included
     entries = settings.get("extensions") if isinstance(settings, dict) else None

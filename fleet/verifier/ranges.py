@@ -1,6 +1,7 @@
 """Ranges of versions as a ``package.json`` writes them, of which pi's ``engines`` uses a few."""
 
 import re
+from functools import lru_cache
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -10,12 +11,14 @@ _CARET = re.compile(r"\^(\d+)((?:\.\d+){0,2})")
 _GAP = re.compile(r"([<>=]+)\s+")
 
 
+@lru_cache(maxsize=256)
 def version_in(text: str) -> Version | None:
     """Return the first version in what a program printed (``v22.19.0``, ``tmux 3.3a``)."""
     found = _VERSION.search(text)
     return Version(found.group(1)) if found else None
 
 
+@lru_cache(maxsize=256)
 def satisfies(version: Version, wanted: str) -> bool | None:
     """Tell whether a version is in a range; None for a range that is not understood.
 

@@ -65,20 +65,36 @@ class _Plain:
                 yield "additionalProperties", self.schema(value[_EVERY_NAME], depth)
 
 
-def violations(document: object, schema: object) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A schema of a target, reduced to what is taken of it."""
+
+    plain: object
+
+
+def shipped(schema: object) -> Shipped:
+    """Take a schema.
+
+    Raises:
+        ValueError: it is none, or too large to be one of settings.
+    """
+    if not isinstance(schema, dict):
+        raise ValueError("the schema is none")  # noqa: TRY004 - it is a target's, not a caller's
+    definitions = schema.get("$defs")
+    return Shipped(_Plain(definitions if isinstance(definitions, dict) else {}).schema(schema))
+
+
+def violations(document: object, schema: Shipped) -> list[str]:
     """Return what in a document is not as a schema says, a line for each of the first few.
 
     Strings that are masked (see ``fleet.facts.jsonshape``) are held to be strings, no more.
 
     Raises:
-        ValueError: the schema is none, or too large to be one of settings.
+        ValueError: the schema is none.
     """
     import jsonschema  # noqa: PLC0415 - only this gate needs it
 
-    if not isinstance(schema, dict):
-        raise ValueError("the schema is none")  # noqa: TRY004 - it is a target's, not a caller's
-    definitions = schema.get("$defs")
-    plain = _Plain(definitions if isinstance(definitions, dict) else {}).schema(schema)
+    plain = schema.plain
     try:
         validator = jsonschema.Draft202012Validator(plain)  # type: ignore[arg-type]  # or a boolean
         found = [

@@ -42,6 +42,9 @@ class Toolkit:
     trouble: str = ""
     commits: tuple[Commit, ...] = ()
     changes: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    _named: dict[str, tuple[str, Commit] | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def commit(self, prefix: str) -> Commit | None:
         """Return the one commit whose id begins with a prefix, or None."""
@@ -55,6 +58,11 @@ class Toolkit:
 
     def name(self, blob: str) -> tuple[str, Commit] | None:
         """Return the path and the newest commit that carry a blob, or None."""
+        if blob not in self._named:
+            self._named[blob] = self._name(blob)
+        return self._named[blob]
+
+    def _name(self, blob: str) -> tuple[str, Commit] | None:
         for path, versions in self.blobs.items():
             if blob in versions:
                 return path, versions[blob]

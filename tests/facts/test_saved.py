@@ -12,6 +12,7 @@ from support.probing import NONCE, NOON
 from fleet.errors import FactsError
 from fleet.facts.model import Facts, PathFact, Platform, State
 from fleet.facts.saved import dumps, file_name, loads
+from fleet.facts.shared import Shared
 
 CONTENT = b"\x00\xff bytes"
 
@@ -109,3 +110,51 @@ def test_names_that_look_like_paths(name: str) -> None:
 
 def test_names_that_differ_in_case_do_not_share_a_file() -> None:
     assert file_name("Box").lower() != file_name("box").lower()
+
+
+# --- what many have alike -------------------------------------------------------------------------
+
+
+def test_contents_that_were_read_before_are_the_same_bytes() -> None:
+    shared = Shared()
+    one, other = (loads(dumps(some()), where="x", shared=shared) for _ in range(2))
+    (name,) = one.contents
+    assert one == other == some()
+    assert one.contents[name] is other.contents[name]
+
+
+def test_a_name_that_was_proved_is_no_proof_of_another_text() -> None:
+    shared = Shared()
+    loads(dumps(some()), where="x", shared=shared)
+    (name,) = some().contents
+    told = json.loads(dumps(some()))
+    told["contents"][name] = "b3RoZXI="
+    for _ in range(2):
+        with pytest.raises(FactsError, match="not what its hash says"):
+            loads(json.dumps(told), where="x", shared=shared)
+    assert loads(dumps(some()), where="x", shared=shared) == some()
+
+
+def test_a_text_that_was_proved_is_no_proof_of_another_name() -> None:
+    shared = Shared()
+    loads(dumps(some()), where="x", shared=shared)
+    told = json.loads(dumps(some()))
+    told["contents"]["0" * 64] = next(iter(told["contents"].values()))
+    with pytest.raises(FactsError, match="not what its hash says"):
+        loads(json.dumps(told), where="x", shared=shared)
+
+
+def test_more_than_is_held_is_read_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fleet.facts.shared.MOST", 1)
+    shared = Shared()
+    assert [loads(dumps(some()), where="x", shared=shared) for _ in range(2)] == [some()] * 2
+
+
+def test_bytes_are_read_as_utf_8() -> None:
+    assert loads(dumps(some()).encode(), where="x") == some()
+    with pytest.raises(FactsError, match="not JSON"):
+        loads(dumps(some()).encode("utf-8").replace(b"box", b"\xff"), where="x")
+
+
+def test_facts_that_spell_out_what_is_not_known_are_read() -> None:
+    assert loads(some().model_dump_json(), where="x") == some()

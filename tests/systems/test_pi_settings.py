@@ -11,8 +11,8 @@ from support.probing import shells
 from support.tools import PiTool, pi_tool
 
 from fleet.facts.model import State
+from fleet.verifier import shipped_schema
 from fleet.verifier.model import Verdict
-from fleet.verifier.shipped_schema import violations
 
 PROVIDER = {
     "baseUrl": "http://127.0.0.1:1/v1",
@@ -195,6 +195,10 @@ def test_a_file_that_leads_nowhere(state: State, verdict: Verdict) -> None:
 
 
 # --- a schema that a target ships is hostile until bounded --------------------------------------
+
+
+def violations(document: object, schema: object) -> list[str]:
+    return shipped_schema.violations(document, shipped_schema.shipped(schema))
 
 
 def test_a_regular_expression_of_a_target_does_not_run() -> None:

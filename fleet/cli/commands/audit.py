@@ -55,6 +55,8 @@ def audit(
     One connection and one look a target. Exits 2 when a required gate fails, 3 when something
     required could not be checked.
     """
+    from dataclasses import replace  # noqa: PLC0415 - lazy
+
     from fleet.cli.keeping import keep as keep_run  # noqa: PLC0415 - lazy
     from fleet.cli.output import report  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
@@ -72,10 +74,12 @@ def audit(
             hint="leave --executor out, or --keep, --every and --times",
         )
     context, targets = chosen(engine, options)
+    unkept = options.no_history or bool(options.from_run)  # else the history wants all facts
+    asked = replace(options.audit(), lean=unkept)
 
     def once() -> "Run":
         with watching(len(targets), options) as observer:
-            return engine.audit(targets, context, options.audit(), observer, "audit")
+            return engine.audit(targets, context, asked, observer, "audit")
 
     if not repeated:
         run = once()

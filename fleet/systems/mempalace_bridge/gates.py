@@ -1,9 +1,9 @@
 """What YAML cannot say about the bridge: where it lies, whether it is whole, which copy it is."""
 
-import json
 import posixpath
 import re
 
+from fleet.facts.jsontext import read_json
 from fleet.facts.model import PathFact, State, git_blob
 from fleet.systems.mempalace_bridge.client import feed_on, feed_remote, identity
 from fleet.systems.mempalace_bridge.deep import closed as deep_closed
@@ -131,7 +131,7 @@ def _in_settings(look: Look, declared: PathFact) -> bool:
 def settings_list(content: bytes | None, key: str) -> list[str]:
     """Return a list of texts from settings.json; pi ignores a file that does not parse."""
     try:
-        settings = json.loads(content or b"{}")
+        settings = read_json(content or b"{}")
     except ValueError:
         return []
     found = settings.get(key) if isinstance(settings, dict) else None

@@ -1,15 +1,15 @@
 """opencode as a whole: the program, the form of its files, its project, its plugins."""
 
-import json
 import posixpath
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from fleet.facts.model import Entry, LaunchFact, State
 from fleet.systems.opencode.entries import faults
 from fleet.systems.opencode.files import OF_PROJECT, configuration
 from fleet.verifier.launches import over_launches
 from fleet.verifier.look import Look
+from fleet.verifier.manifests import version_told
 from fleet.verifier.model import (
     Judgement,
     failed,
@@ -47,11 +47,8 @@ def _versions(look: Look) -> list[Version]:
 
 def _version(look: Look, launch: LaunchFact) -> Version | None:
     command = launch.commands.get("opencode")
-    try:
-        manifest = json.loads(look.content(command.manifest if command else None) or b"")
-        return Version(manifest["version"])
-    except (ValueError, KeyError, TypeError, InvalidVersion, RecursionError):
-        return None
+    version = version_told(look.content(command.manifest if command else None))
+    return Version(version) if version else None
 
 
 def config(look: Look) -> Judgement:

@@ -1,9 +1,8 @@
 """What pi stands on: node, the programs it calls, its credentials, its own folder."""
 
-import json
-
 from packaging.version import Version
 
+from fleet.facts.jsontext import read_json
 from fleet.facts.model import CommandFact, LaunchFact, PathFact, State
 from fleet.inventory.model import Kind
 from fleet.systems.pi.aws import BEDROCK, no_credentials
@@ -135,7 +134,7 @@ def _old_tmux(command: CommandFact | None) -> list[str]:
 def _bedrock(look: Look) -> bool:
     """Tell whether the settings name Bedrock as the provider to begin with."""
     try:
-        settings = json.loads(look.content(look.artifact("settings")) or b"{}")
+        settings = read_json(look.content(look.artifact("settings")) or b"{}")
     except (ValueError, RecursionError):
         return False
     return isinstance(settings, dict) and settings.get("defaultProvider") == BEDROCK

@@ -1,8 +1,8 @@
 """Which pi a launch starts: told by the package.json above it, never by running it."""
 
-import json
 from dataclasses import dataclass
 
+from fleet.facts.jsontext import read_json
 from fleet.facts.model import CommandFact, LaunchFact, State
 from fleet.verifier.launches import Unseen, over_launches, unseen_launch
 from fleet.verifier.look import Look
@@ -37,7 +37,7 @@ def package_of(look: Look, command: CommandFact) -> Package | None:
         return None
     file = command.file.final or command.file.path
     try:
-        manifest = json.loads(look.content(command.manifest) or b"")
+        manifest = read_json(look.content(command.manifest) or b"")
     except (ValueError, RecursionError):
         return Package(file)
     if not isinstance(manifest, dict):

@@ -3,16 +3,19 @@
 import json
 import posixpath
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+from fleet.facts.jsontext import read_json
 from fleet.facts.model import PathFact, State
 from fleet.installers.jsonc_read import BrokenJson, read_jsonc
 from fleet.systems.pi.named import missing_names
 from fleet.systems.pi.package import package_of
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed
-from fleet.verifier.shipped_schema import violations
+from fleet.verifier.shipped_schema import Shipped, shipped, violations
 
 FILES = ("settings", "keybindings", "models")
+COMMENTED = "models"  # there pi takes comments and trailing commas, from 0.73.1
 _GONE = (State.ABSENT,)
 
 
@@ -45,13 +48,13 @@ def _file(look: Look, name: str, fact: PathFact, found: _Found) -> None:
     if fact.state in (State.DANGLING, State.LOOP):
         found.wrong.append(f"{fact.path}: a link that leads nowhere")
         return
-    comments = name == "models"  # there pi takes comments and trailing commas, from 0.73.1
+    comments = name == COMMENTED
     text = fact.shape if comments else _text(look, fact)
     if text is None:
         found.unseen.append(f"{fact.path}: {fact.why or 'its content was not read'}")
         return
     try:
-        document = _with_comments(text) if comments else json.loads(text)
+        document = _document(text, comments=comments)
     except BrokenJson as error:
         found.wrong.append(f"{fact.path} does not parse ({error}): pi ignores all of it")
         return
@@ -62,14 +65,16 @@ def _file(look: Look, name: str, fact: PathFact, found: _Found) -> None:
     except RecursionError:
         found.wrong.append(f"{fact.path} is nested too deep")
         return
-    _compared(look, name, fact, document, found)
+    _compared(look, name, fact, text, found)
     if name == "settings" and isinstance(document, dict):
         folder = posixpath.dirname(fact.absolute)
         for line, seen in missing_names(look, folder, document):
             (found.wrong if seen else found.unseen).append(f"{fact.path}: {line}")
 
 
-def _with_comments(text: str) -> object:
+def _document(text: str, *, comments: bool) -> object:
+    if not comments:
+        return read_json(text)
     root = read_jsonc(text)
     return root.plain() if root else None
 
@@ -79,7 +84,18 @@ def _text(look: Look, fact: PathFact) -> str | None:
     return None if content is None else content.decode("utf-8", "replace")
 
 
-def _compared(look: Look, name: str, fact: PathFact, document: object, found: _Found) -> None:
+@lru_cache(maxsize=8)
+def _shipped(schema: bytes) -> Shipped:
+    return shipped(read_json(schema))
+
+
+@lru_cache(maxsize=64)
+def _violations(text: str, schema: bytes, *, comments: bool) -> tuple[str, ...]:
+    """Compare once what many targets have alike."""
+    return tuple(violations(_document(text, comments=comments), _shipped(schema)))
+
+
+def _compared(look: Look, name: str, fact: PathFact, text: str, found: _Found) -> None:
     told = False
     for launch in look.launches():
         command = launch.commands.get("pi")
@@ -92,7 +108,7 @@ def _compared(look: Look, name: str, fact: PathFact, document: object, found: _F
             found.good.append(f"{fact.path}: parses; {package} ships no schema")
             continue
         try:
-            lines = violations(document, json.loads(look.content(schema) or b""))
+            lines = _violations(text, look.content(schema) or b"", comments=name == COMMENTED)
         except (ValueError, RecursionError):
             found.unseen.append(f"{schema.path}: {schema.why or 'it could not be understood'}")
             continue

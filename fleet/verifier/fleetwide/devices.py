@@ -4,10 +4,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from fleet.inventory.model import Kind, Target
-from fleet.verifier.fleetwide.member import FLEET, Member, Told, Unseen, carriers, whole
+from fleet.verifier.fleetwide.member import (
+    DEVICE,
+    FLEET,
+    Member,
+    Told,
+    Unseen,
+    carriers,
+    whole,
+)
 from fleet.verifier.model import failed, not_applicable, passed
-
-DEVICE = "MEMPALACE_PI_DEVICE"
 
 
 def devices(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:

@@ -1,9 +1,9 @@
 """The members of a fleet as its rules see them, and the copy of the bridge that each carries."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fleet.facts.model import Facts, PathFact, State, git_blob
+from fleet.facts.model import Facts, LaunchFact, PathFact, State, git_blob
 from fleet.inventory.model import Kind, Target
 from fleet.systems.model import Link
 from fleet.systems.resolve import Resolved
@@ -11,6 +11,7 @@ from fleet.verifier.model import Judgement, Verdict, not_applicable, not_checked
 from fleet.verifier.toolkit import Commit, Toolkit
 
 BRIDGE = "mempalace-bridge"
+DEVICE = "MEMPALACE_PI_DEVICE"
 FLEET = "fleet"
 
 
@@ -99,6 +100,43 @@ class Told:
 
     subject: str
     judgement: Judgement
+
+
+def lessened(member: Member) -> Member:
+    """Return a member with what the rules of the fleet ask of it, and reports of its facts.
+
+    Whatever tells of containers stays whole: compose files are read from its paths and contents.
+    """
+    facts = member.facts
+    resolved = tuple(replace(r, variables={}, exports={}) for r in member.resolved)
+    if facts is None or facts.container or facts.containers or facts.image or member.beside:
+        return replace(member, resolved=resolved)
+    paths = {p: fact for p in _bridges(member) if (fact := facts.paths.get(p)) is not None}
+    kept = {fact.sha256 for fact in paths.values()}
+    less = {
+        "paths": paths,
+        "contents": {name: held for name, held in facts.contents.items() if name in kept},
+        "launches": {name: _less_of(launch) for name, launch in facts.launches.items()},
+        "processes": {},
+        "listeners": None,
+        "interfaces": None,
+        "checks": {},
+        "deep": None,
+    }
+    return replace(member, resolved=resolved, facts=facts.model_copy(update=less))
+
+
+def _bridges(member: Member) -> tuple[str, ...]:
+    resolved = member.system(BRIDGE)
+    bridge = resolved.artifacts.get("bridge") if resolved else None
+    if bridge is None:
+        return ()
+    return (bridge.path, bridge.source) if isinstance(bridge, Link) else (bridge.path,)
+
+
+def _less_of(launch: LaunchFact) -> LaunchFact:
+    variables = {n: v for n, v in launch.variables.items() if n == DEVICE}
+    return launch.model_copy(update={"variables": variables, "commands": {}})
 
 
 def carriers(members: Iterable[Member], *kinds: Kind) -> list[Member]:

@@ -8,7 +8,7 @@ from fleet.inventory.address import parse_address
 from fleet.inventory.model import Target, Value
 from fleet.systems.catalogue import load_catalogue
 from fleet.systems.resolve import resolve
-from fleet.verifier.fleetwide.member import Member
+from fleet.verifier.fleetwide.member import Member, lessened
 from fleet.verifier.fleetwide.rules import judge_fleet
 from fleet.verifier.model import Finding, Verdict
 
@@ -56,6 +56,8 @@ def box(answer: Answer | None = OK, name: str = "box") -> Member:
 
 def told(*members: Member, fleet: tuple[Target, ...] = ()) -> Finding | None:
     found = judge_fleet(members, fleet or [m.target for m in members])
+    less = [lessened(m) for m in members]
+    assert judge_fleet(less, fleet or [m.target for m in members]) == found
     return next((f for f in found if f.gate == "fleet.reach"), None)
 
 

@@ -10,7 +10,7 @@ from fleet.inventory.address import parse_address
 from fleet.inventory.model import Target, Value
 from fleet.systems.catalogue import load_catalogue
 from fleet.systems.resolve import resolve
-from fleet.verifier.fleetwide.member import Member
+from fleet.verifier.fleetwide.member import Member, lessened
 from fleet.verifier.fleetwide.rules import RULES, SYSTEM, judge_fleet
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run, conclude
@@ -77,6 +77,8 @@ def member(
 
 def judged(*members: Member, fleet: tuple[Target, ...] = ()) -> dict[tuple[str, str], Finding]:
     found = judge_fleet(members, fleet or [m.target for m in members])
+    less = [lessened(m) for m in members]
+    assert judge_fleet(less, fleet or [m.target for m in members]) == found
     return {(f.gate, f.target): f for f in found}
 
 

@@ -12,7 +12,7 @@ from fleet.systems.catalogue import load_catalogue
 from fleet.systems.resolve import resolve
 from fleet.verifier.fleetwide.compose_reading import first_questions
 from fleet.verifier.fleetwide.families import relatives
-from fleet.verifier.fleetwide.member import Beside, Member
+from fleet.verifier.fleetwide.member import Beside, Member, lessened
 from fleet.verifier.fleetwide.table import Standing, Table, What, tables
 from fleet.verifier.toolkit import Commit, Toolkit
 
@@ -78,6 +78,8 @@ def side(
 
 def laid(*members: Member, fleet: tuple[Target, ...] = ()) -> Table:
     (table,) = tables(members, fleet or [m.target for m in members])
+    less = [lessened(m) for m in members]
+    assert tables(less, fleet or [m.target for m in members]) == (table,)
     return table
 
 
