@@ -168,6 +168,7 @@ def test_it_tells_a_good_tree_from_an_old_bridge(
 
 def test_it_provisions_its_own_toolkit(installed: Installed, home: Path, tmp_path: Path) -> None:
     before = {path for path in home.rglob("*") if not path.is_dir()}
+    history = home / ".local/state/fleet/history.db"
     (tmp_path / "fleet.yml").write_text(
         "vars: {toolkit: ~/mempalace-toolkit, toolkit_source: builtin}\n"
         "systems: [mempalace-bridge]\nrequire: [feed, stamp]\n"
@@ -180,7 +181,7 @@ def test_it_provisions_its_own_toolkit(installed: Installed, home: Path, tmp_pat
     assert bridge.read_bytes() == (ROOT / "toolkit/extensions/pi/mempalace.ts").read_bytes()
     assert os.access(home / ".local/bin/mempalace-pi-session", os.X_OK)
     installed.fleet("fleet uninstall -i fleet.yml --yes --no-diff", tmp_path, home)
-    assert {path for path in home.rglob("*") if not path.is_dir()} == before
+    assert {path for path in home.rglob("*") if not path.is_dir()} == {*before, history}
 
 
 def test_a_shipped_playbook_is_found(installed: Installed, home: Path, tmp_path: Path) -> None:
