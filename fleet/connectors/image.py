@@ -12,7 +12,6 @@ from fleet.connectors.answer import unseen
 from fleet.connectors.base import Outcome
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.engine import endpoint
-from fleet.connectors.image_engine import EngineImage
 from fleet.connectors.image_overlay_walk import tell_tree
 from fleet.connectors.image_rootfs import RootTree
 from fleet.connectors.image_way import Opened, image_fact
@@ -112,6 +111,8 @@ class ImageConnector:
         return Unsupported(why, where=str(self._target.address))
 
     def _from_engine(self, request: Request, budget: Budget) -> Facts:
+        from fleet.connectors.image_engine import EngineImage  # noqa: PLC0415 - lazy
+
         wish = Wish("", self._text("platform"), _this_platform())
         at = endpoint(self._text("docker_host"))
         return EngineImage(_reference(self._target), at, wish, budget).read(

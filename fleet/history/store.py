@@ -13,7 +13,6 @@ from typing import Self
 from fleet.errors import HistoryError
 from fleet.facts.model import Facts
 from fleet.history.blobs import Blobs
-from fleet.history.compare import together
 from fleet.history.database import opened, told, transaction
 from fleet.history.model import Beside, Kept, Point, Since
 from fleet.history.reading import STRIP, Reader
@@ -95,6 +94,8 @@ class History:
 
         None where nothing was seen in it. Facts are left out.
         """
+        from fleet.history.compare import together  # noqa: PLC0415 - lazy, few commands compare
+
         with told(self.path):
             latest = self._reader.latest(after, until)
             if not latest:

@@ -51,6 +51,8 @@ NEEDLESS = (
     "fleet.connectors.ssh",
     "fleet.connectors.container",
     "fleet.connectors.oci.remote",
+    "fleet.connectors.engine_http",
+    "fleet.history.compare",
     "fleet.verifier.compose.",
     "fleet.verifier.composed",
     "fleet.inventory.draft",
