@@ -15,6 +15,7 @@ from fleet.inventory.known import Known
 from fleet.inventory.model import IMPLIED, Target, Value, Waiver
 from fleet.systems.catalogue import Catalogue, load_catalogue
 from fleet.systems.model import System
+from fleet.systems.resolve import exported
 from fleet.verifier.fleetwide.rules import RULES
 from fleet.verifier.toolkit import Toolkit
 
@@ -129,9 +130,25 @@ def narrowed(
         kept = tuple(s for s in target.systems if not systems or s in systems)
         wanted = kept if target.systems else tuple(systems)
         required = tuple(dict.fromkeys((*target.require, *require)))
-        made.append(replace(target, systems=wanted, require=required))
+        made.append(
+            replace(
+                target,
+                systems=wanted,
+                require=required,
+                exports={**target.exports, **_left_out(target, wanted, context)},
+            )
+        )
     _refuse_unknown(made, context, require)
     return tuple(made)
+
+
+def _left_out(target: Target, wanted: Sequence[str], context: Context) -> Mapping[str, Value]:
+    """Return what systems export that this run leaves out: the shell should export it all the same.
+
+    Else the file that ``env`` writes would lose their variables when only ``env`` is deployed.
+    """
+    others = [context.catalogue.system(name) for name in target.systems if name not in wanted]
+    return exported(others, target) if others else {}
 
 
 def _refuse_unknown(targets: Sequence[Target], context: Context, require: Sequence[str]) -> None:

@@ -105,6 +105,8 @@ class Target:
         launches: ways in which pi is started there (``zsh -ic``, ``bash -lc``, ``container``).
         identity: ssh private key file named by the inventory, if any.
         place: where it was declared.
+        exports: what the shell that launches pi should export for systems that this run leaves
+            out, by environment name; secrets stay references.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Target:
     become: Become | None = None
     identity: str | None = None
     place: Place | None = field(default=None, compare=False)
+    exports: Variables = field(default_factory=dict)
 
     @property
     def kind(self) -> Kind:

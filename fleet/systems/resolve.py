@@ -54,11 +54,12 @@ def resolve(systems: Sequence[System], target: Target) -> tuple[Resolved, ...]:
     Raises:
         PlanError: a text names a variable that is not defined; names artifact and variable.
     """
-    exports = _exports(systems, target)
+    exports = {**target.exports, **exported(systems, target)}
     return tuple(_resolve(system, target, exports) for system in systems)
 
 
-def _exports(systems: Sequence[System], target: Target) -> dict[str, Value]:
+def exported(systems: Sequence[System], target: Target) -> dict[str, Value]:
+    """Return what the launching shell should export for these systems of a target, by name."""
     exports: dict[str, Value] = {}
     for system in systems:
         for name, variable in system.variables.items():

@@ -131,3 +131,27 @@ def test_containers_are_judged_once_their_image_holds(
     assert code in (2, 3)
     targets = {target["name"] for target in json.loads(output)["targets"]}
     assert targets == {"baked", "box"} if judged else {"baked"}
+
+
+@pytest.mark.parametrize("words", [("provision", "rotate-token"), ("apply", "--system", "env")])
+def test_a_new_token_reaches_the_clients_and_nothing_else_is_lost(
+    homes: Homes, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    with ScriptedMcpServer(palace_rules(CANARY)) as server:
+        palace = {"palace_url": server.url, "palace_token": "SECRET"}
+        links = {"toolkit": "~/mempalace-toolkit", "toolkit_source": "builtin"}
+        declare(homes, "mempalace-bridge", "env", **palace, **links)
+        monkeypatch.setenv(VARIABLE, "tok-EXAMPLE-before")
+        assert homes.run("apply", "--yes", "--no-diff")[0] == 0
+        files = [homes.home(name) / ".config/pi/.env" for name in NAMES]
+        before = [file.read_text() for file in files]
+        assert all("tok-EXAMPLE-before" in text for text in before)
+        monkeypatch.setenv(VARIABLE, CANARY)
+        code, _ = homes.run(*words, "--yes", "--no-diff")
+        assert code == 0, homes.printed
+        assert homes.run("plan")[0] == 0
+        assert homes.run("audit", "--system", "env")[0] == 0, homes.printed
+    assert [f.read_text() for f in files] == [
+        text.replace("tok-EXAMPLE-before", CANARY) for text in before
+    ]
+    assert all(CANARY not in printed for printed in homes.printed)
