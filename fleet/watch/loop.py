@@ -135,16 +135,15 @@ class Watch:
             run = fleet.audit()
         except Exception as error:  # noqa: BLE001 - a watch outlives whatever one round meets
             self._failed += 1
-            told = (
-                error.what if isinstance(error, FleetError) else f"{type(error).__name__}: {error}"
-            )
+            # Of another error only the kind: its text may be a target's, or hold a secret.
+            told = error.what if isinstance(error, FleetError) else type(error).__name__
             self.say(f"this round could not be made: {printable(told)}")
         else:
             fleet.keep(run)
             self._take(run, fleet)
+            with self._lock:
+                self._ended = time.monotonic()  # not of a round that failed: nothing was looked at
         self._rounds += 1
-        with self._lock:
-            self._ended = time.monotonic()
 
     def _take(self, run: Run, fleet: Fleet) -> None:
         with self._lock:
@@ -200,11 +199,11 @@ class Watch:
         )
 
     def health(self) -> Page:
-        """Say whether rounds are made: 200 where they are, 503 where they are late."""
+        """Say whether audits are made: 200 where they are, 503 where none was for too long."""
         with self._lock:
             last = self._ended if self._ended is not None else self._began
             rounds = self._rounds
         late = time.monotonic() - last
         if late > LATE * self.plan.every + GRACE:
-            return Page(503, f"no round ended for {late:.0f} s\n")
+            return Page(503, f"no audit ended for {late:.0f} s, {self._failed} rounds failed\n")
         return Page(200, f"ok, {rounds} rounds\n")

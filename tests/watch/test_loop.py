@@ -161,6 +161,19 @@ def test_a_broken_inventory_keeps_the_last_good_one(tmp_path: Path) -> None:
     assert seen == [1, 0]
 
 
+def test_a_watch_whose_rounds_all_fail_is_not_healthy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+    made = watch(Fleet([ValueError("hunter2")] * 5), tmp_path, rounds=5, lines=lines)
+    began = made._began
+    monkeypatch.setattr("fleet.watch.loop.time.monotonic", lambda: began + 1000)
+    made.run()
+    assert made.health().status == 503
+    assert "5 rounds failed" in made.health().text
+    assert "hunter2" not in "".join(lines)
+
+
 def test_a_watch_that_hangs_is_not_healthy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = watch(Fleet([of(Verdict.PASS)]), tmp_path, rounds=1)
     made.run()
