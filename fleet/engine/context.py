@@ -135,20 +135,21 @@ def narrowed(
                 target,
                 systems=wanted,
                 require=required,
-                exports={**target.exports, **_left_out(target, wanted, context)},
+                exports=target.exports or _exports(target, wanted, context),
             )
         )
     _refuse_unknown(made, context, require)
     return tuple(made)
 
 
-def _left_out(target: Target, wanted: Sequence[str], context: Context) -> Mapping[str, Value]:
-    """Return what systems export that this run leaves out: the shell should export it all the same.
+def _exports(target: Target, wanted: Sequence[str], context: Context) -> Mapping[str, Value]:
+    """Return what all of a target's systems export, where this run leaves some of them out.
 
     Else the file that ``env`` writes would lose their variables when only ``env`` is deployed.
     """
-    others = [context.catalogue.system(name) for name in target.systems if name not in wanted]
-    return exported(others, target) if others else {}
+    if set(target.systems) <= set(wanted):
+        return {}
+    return exported([context.catalogue.system(name) for name in target.systems], target)
 
 
 def _refuse_unknown(targets: Sequence[Target], context: Context, require: Sequence[str]) -> None:

@@ -105,8 +105,8 @@ class Target:
         launches: ways in which pi is started there (``zsh -ic``, ``bash -lc``, ``container``).
         identity: ssh private key file named by the inventory, if any.
         place: where it was declared.
-        exports: what the shell that launches pi should export for systems that this run leaves
-            out, by environment name; secrets stay references.
+        exports: what the shell that launches pi should export for all systems, where this run
+            leaves some of them out, by environment name; secrets stay references.
     """
 
     name: str

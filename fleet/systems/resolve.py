@@ -54,7 +54,7 @@ def resolve(systems: Sequence[System], target: Target) -> tuple[Resolved, ...]:
     Raises:
         PlanError: a text names a variable that is not defined; names artifact and variable.
     """
-    exports = {**target.exports, **exported(systems, target)}
+    exports = {**exported(systems, target), **target.exports}
     return tuple(_resolve(system, target, exports) for system in systems)
 
 
