@@ -107,6 +107,8 @@ def run(
     for number, play in enumerate(playbook.plays):
         stage = _staged(play, context, options)
         failed: list[str] = []
+        if not stage.targets:
+            observer.said(f"{play.name}: {_nobody(play)}, so nothing was done or proved")
         for batch in _batches(play, stage.targets):
             observer.said(f"{play.name}: {', '.join(t.name for t in batch)}")
             done.append(_carried_out(play, batch, stage, observer))
@@ -128,6 +130,12 @@ class _Stage:
     targets: tuple[Target, ...]
     deploy: DeployOptions
     audit: AuditOptions
+
+
+def _nobody(play: Play) -> str:
+    """Say why a play has no targets."""
+    systems = f" has {' or '.join(play.systems)}" if play.systems else " is there"
+    return f"no target of this run{systems}"
 
 
 def _staged(play: Play, context: Context, options: DeployOptions) -> _Stage:

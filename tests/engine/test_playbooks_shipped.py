@@ -35,7 +35,7 @@ def declare(homes: Homes, *systems: str, **variables: object) -> None:
             "local": str(homes.home(name)),
             "shell": "bash -lc",
             "systems": list(systems),
-            "vars": variables,
+            "vars": {"device": name, **variables},
         }
         for name in NAMES
     }
@@ -155,3 +155,19 @@ def test_a_new_token_reaches_the_clients_and_nothing_else_is_lost(
         text.replace("tok-EXAMPLE-before", CANARY) for text in before
     ]
     assert all(CANARY not in printed for printed in homes.printed)
+
+
+@pytest.mark.parametrize(
+    ("token", "code", "done"), [(CANARY, 0, ["one", "two"]), ("x", 2, ["one"])]
+)
+def test_clients_are_flipped_while_the_palace_answers_the_first(
+    homes: Homes, token: str, code: int, done: list[str]
+) -> None:
+    with ScriptedMcpServer(palace_rules(token)) as server:
+        palace = {"palace_url": server.url, "palace_token": "SECRET"}
+        links = {"toolkit": "~/mempalace-toolkit", "toolkit_source": "builtin"}
+        declare(homes, "mempalace-bridge", "env", **palace, **links)
+        assert carried_out(homes, "flip-to-remote") == code, homes.printed
+    assert touched(homes) == done
+    told = "prove the palace: no target of this run has mempalace-serve, so nothing was done or"
+    assert told in " ".join("".join(homes.printed).split())
