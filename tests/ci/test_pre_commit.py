@@ -5,14 +5,17 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 from support.ci import load
 from support.places import ROOT
 
+from fleet.data import Room
+
 SECONDS = 600
-SHIPPED = ("fleet", "templates", "playbooks", "inventory", "toolkit")
+SHIPPED = ("fleet", *get_args(Room))
 FILES = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 pytestmark = [pytest.mark.network, pytest.mark.timeout(900)]
 
