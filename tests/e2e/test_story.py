@@ -70,7 +70,7 @@ def fleet(
 
 
 def test_01_the_palace_is_deployed_and_proved(fleet: Fleet) -> None:
-    code, output = fleet.run("provision", "--limit", "vault", "--yes")
+    code, output = fleet.run("provision", "serve-palace", "--limit", "vault", "--yes")
     assert code == 0, output
     _, found = fleet.audit("vault")
     for gate, finding in found["vault"].items():
@@ -81,7 +81,8 @@ def test_01_the_palace_is_deployed_and_proved(fleet: Fleet) -> None:
 
 
 def test_02_the_hosts_are_provisioned_and_their_audit_passes(fleet: Fleet) -> None:
-    code, output = fleet.run("provision", "--limit", "machines", "--yes")
+    limit = ("--limit", "vault", "--limit", "machines")
+    code, output = fleet.run("provision", "flip-to-remote", *limit, "--yes")
     assert code == 0, output
     for name in HOSTS:
         assert fleet.failing(name) == {}
