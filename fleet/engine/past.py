@@ -47,6 +47,7 @@ def past(history: History, run: Run) -> Past:
             before[target, gate] = Before(
                 since=since.first_at,
                 last_pass=since.passed_at,
+                failed=None if since.failed == since.first else since.failed_at,
                 older=since.before is None,
                 differed=compared.lines(since),
             )
@@ -67,9 +68,9 @@ class _Compared:
 
     def lines(self, since: Since) -> tuple[str, ...]:
         """Return what differed between the last pass and the first failure after it."""
-        if since.passed is None or since.passed == since.first:
+        if since.passed is None or since.passed == since.broke:
             return ()
-        key = (since.target, since.passed, since.first)
+        key = (since.target, since.passed, since.broke)
         if key not in self._told:
             self._left -= 1
             self._told[key] = self._differing(*key) if self._left >= 0 else ()

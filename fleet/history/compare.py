@@ -8,6 +8,7 @@ from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run
 
 BAD = (Verdict.FAIL, Verdict.ERROR, Verdict.UNREACHABLE, Verdict.NOT_CHECKED, Verdict.WARN)
+HOLDS = (Verdict.PASS, Verdict.WAIVED, Verdict.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,25 @@ class VerdictChange:
 
     @property
     def worse(self) -> bool:
-        """Whether it held and does not, or nothing was known and it does not."""
+        """Whether it held and does not, or nothing was known and it does not.
+
+        What a target that was not reached fails now may have failed before.
+        """
+        if self.after is Verdict.FAIL:
+            return self.before not in (Verdict.FAIL, Verdict.UNREACHABLE)
         return self.after in BAD and self.before not in BAD
+
+    @property
+    def better(self) -> bool:
+        """Whether it did not hold and does; what is only not seen any more is not better."""
+        if self.after is Verdict.WARN:
+            return self.before is Verdict.FAIL
+        return self.after in HOLDS and self.before in BAD
+
+    @property
+    def away(self) -> bool:
+        """Whether one of the two runs did not reach the target: the target is told, not this."""
+        return Verdict.UNREACHABLE in (self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)

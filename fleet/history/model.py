@@ -157,6 +157,8 @@ class Since:
         runs: how many those are.
         seen: the latest run that asked.
         passed: the last run before in which it passed, None where none is kept.
+        failed: the first run after that in which it failed, however often it was not seen in
+            between; None where it did not. Of a gate that warns a warning counts as well.
         before: the verdict just before; None where ``first`` is the oldest run that is kept, so
             that it may be older.
     """
@@ -171,4 +173,11 @@ class Since:
     seen_at: datetime
     passed: str | None = None
     passed_at: datetime | None = None
+    failed: str | None = None
+    failed_at: datetime | None = None
     before: Verdict | None = None
+
+    @property
+    def broke(self) -> str:
+        """Return the run to hold against the last pass: the first failure, else ``first``."""
+        return self.failed or self.first

@@ -307,8 +307,9 @@ def _older(
     name, at = run
     known = found.get(gate)
     if known is None:
-        found[gate] = Since(gate, target, verdict, name, at, 1, name, at)
-        return False
+        known = Since(gate, target, verdict, name, at, 0, name, at)
+    if _fails(verdict, known.verdict):
+        known = _replaced(known, failed=name, failed_at=at)
     if known.before is None and verdict is known.verdict:
         found[gate] = _replaced(known, first=name, first_at=at, runs=known.runs + 1)
         return False
@@ -318,6 +319,13 @@ def _older(
         known = _replaced(known, passed=name, passed_at=at)
     found[gate] = known
     return verdict is Verdict.PASS or known.verdict is Verdict.PASS
+
+
+def _fails(verdict: Verdict, latest: Verdict) -> bool:
+    """Whether a run counts as a failure of a gate that gave ``latest`` last; none if it passed."""
+    if latest is Verdict.PASS:
+        return False
+    return verdict is Verdict.FAIL or verdict is latest is Verdict.WARN
 
 
 def _replaced(since: Since, **changes: object) -> Since:

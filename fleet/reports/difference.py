@@ -15,7 +15,6 @@ from fleet.verifier.model import Verdict
 
 FORMAT = "fleet.diff/1"
 NOT_ASKED = "not asked"
-STYLES = {True: "red", False: "green"}
 
 
 def difference_text(found: Difference, title: str, view: View) -> str:
@@ -44,10 +43,10 @@ def _told(found: Difference, title: str, view: View) -> Iterator[Text]:
 
 
 def _worth(change: VerdictChange) -> bool:
-    """Whether a change is told by itself: what only one run asked is, where it is bad."""
-    if change.after is None:
-        return False
-    return change.before is not None or change.after is Verdict.FAIL
+    """Whether a change is told by itself: what only one run asked, or saw, is where it is bad."""
+    if change.before is None or change.away:
+        return change.after is Verdict.FAIL and (change.required or not change.away)
+    return change.after is not None
 
 
 def _verdicts(changes: Sequence[VerdictChange], view: View) -> Iterator[Text]:
@@ -58,7 +57,8 @@ def _verdicts(changes: Sequence[VerdictChange], view: View) -> Iterator[Text]:
             required = " (required)" if change.required else ""
             told = f"{change.gate}{required}: {_word(change.before)} -> {_word(change.after)}"
             message = f"; {printable(change.message)}" if change.message else ""
-            yield from paragraph(told + message, view.cells, 2, STYLES[change.worse])
+            style = "red" if change.worse else "green" if change.better else ""
+            yield from paragraph(told + message, view.cells, 2, style)
 
 
 def _word(verdict: Verdict | None) -> str:
@@ -91,7 +91,7 @@ def _closing(found: Difference, shown: Sequence[VerdictChange]) -> str:
     told = [f"{changed}; {found.same} are as they were"]
     hidden = len(found.verdicts) - len(shown)
     if hidden:
-        told.append(f"{hidden} were asked in one of the two only (--verbose lists them)")
+        told.append(f"{hidden} were asked or seen in one of the two only (--verbose lists them)")
     told.append(f"{count(len(found.pieces), 'artifact')} changed")
     return "; ".join(told)
 

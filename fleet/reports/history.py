@@ -179,18 +179,19 @@ def _since(since: Since, changes: Sequence[FactChange] | None, view: View) -> It
     name = f"{since.gate} on {printable(since.target)}"
     yield line((f"{name}: {since.verdict.value}", "bold"))
     older = "" if since.before else " or before: no older run is kept"
+    broke = since.failed if since.failed != since.first else None
     rows = {
         "since": f"{moment(since.first_at)} (run {since.first}){older}",
         "last seen": f"{moment(since.seen_at)} (run {since.seen}), {count(since.runs, 'run')}",
         "before": since.before.value if since.before else "",
+        "first failure": f"{moment(since.failed_at)} (run {broke})" if broke else "",
         "last pass": f"{moment(since.passed_at)} (run {since.passed})" if since.passed else "",
     }
     if since.verdict is not Verdict.PASS and not since.passed:
         rows["last pass"] = "none is kept"
-    room = max(map(len, rows))
-    for label, text in rows.items():
-        if text:
-            yield from labelled(label, text, room, view.cells)
+    told = {label: text for label, text in rows.items() if text}
+    for label, text in told.items():
+        yield from labelled(label, text, max(map(len, told)), view.cells)
     if changes is None:
         return
     yield line()
@@ -223,6 +224,9 @@ def since_json(since: Since, changes: Sequence[FactChange] | None) -> str:
             "before": since.before.value if since.before else None,
             "passed": {"run": since.passed, "at": since.passed_at.isoformat()}
             if since.passed and since.passed_at
+            else None,
+            "failed": {"run": since.failed, "at": since.failed_at.isoformat()}
+            if since.failed and since.failed_at
             else None,
             "facts": None
             if changes is None

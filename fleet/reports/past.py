@@ -29,6 +29,8 @@ class Before:
 
     Attributes:
         since: the start of the first run of the unbroken row with this verdict.
+        failed: the start of the first run after the last pass in which it failed; None where it is
+            ``since``, or where it was only not seen.
         last_pass: the start of the last run in which the gate held; None where none is kept.
         older: whether it may be older: no run before ``since`` is kept that asked.
         differed: what differed in the facts between those two, one line each, as of a diff.
@@ -36,6 +38,7 @@ class Before:
 
     since: datetime | None = None
     last_pass: datetime | None = None
+    failed: datetime | None = None
     older: bool = False
     differed: tuple[str, ...] = ()
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from support import planned
 from support.cli import FakeEngine, invoke
-from support.crafted import craft
+from support.crafted import craft, finding, result, run
 from support.nights import at, night, with_facts
 
+from fleet.errors import Unreachable
 from fleet.history.model import Beside, Piece
 from fleet.history.store import History
 from fleet.verifier.model import Verdict
@@ -187,6 +188,21 @@ def test_since_tells_first_failure_last_pass_and_what_differed(place: Path) -> N
     assert [c["place"][-1] for c in found["facts"]] == ["value"]
 
 
+def test_since_looks_behind_the_nights_on_which_a_target_was_not_reached(place: Path) -> None:
+    good, bad = at(with_facts(note="old"), 0), with_facts(nonce="b" * 32, note="new")
+    told_bad = replace(bad.results[0].findings[0], verdict=Verdict.FAIL)
+    bad = replace(bad, results=(replace(bad.results[0], findings=(told_bad,)),))
+    away = night(2, Verdict.UNREACHABLE)
+    silent = replace(away, results=(replace(away.results[0], facts=None),))
+    kept(place, good, at(bad, 1), silent)
+    text = invoke("history", "since", "bridge.feed", "box").stdout
+    assert "bridge.feed on box: unreachable" in text
+    assert "first failure  2026-09-02 08:00 UTC (run 2026-09-02T08)" in text
+    assert "launches bash -lc variables NOTE value: old -> new" in text
+    found = told("history", "since", "bridge.feed", "box")
+    assert (found["first"]["run"], found["failed"]["run"]) == ("2026-09-03T08", "2026-09-02T08")
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
@@ -238,6 +254,78 @@ def test_targets_that_came_and_went(place: Path) -> None:
     text = invoke("diff").stdout
     assert "came: new" in text
     assert "not looked at any more: old" in text
+
+
+def test_an_audit_is_held_against_the_audit_before_it(place: Path) -> None:
+    kept(
+        place,
+        night(0, Verdict.FAIL),
+        replace(night(1, Verdict.PASS, target="other"), command="check"),
+        night(2, Verdict.PASS),
+    )
+    found = told("diff")
+    assert (found["before"], found["after"]) == ("2026-09-01T08", "2026-09-03T08")
+    assert found["targets"]["came"] == []
+    last = replace(night(3, Verdict.PASS, target="other"), command="drift")
+    kept(place, last)
+    assert told("diff")["before"] == "2026-09-03T08"
+
+
+def away(day: int, *names: str) -> Run:
+    """Return a night on which targets were not reached: no gate of theirs was judged."""
+    gates = ("bridge.placed", "bridge.feed", "env.file")
+    return at(
+        run(
+            *(
+                result(
+                    name,
+                    *(
+                        finding(name, g, Verdict.UNREACHABLE, "no route", required=True)
+                        for g in gates
+                    ),
+                    trouble=Unreachable("no route", stage="connect"),
+                )
+                for name in names
+            )
+        ),
+        day,
+    )
+
+
+def seen(day: int, *names: str, feed: Verdict) -> Run:
+    """Return a night on which all but one gate of targets hold."""
+    verdicts = {"bridge.placed": Verdict.PASS, "bridge.feed": feed, "env.file": Verdict.PASS}
+    return at(
+        run(
+            *(
+                result(
+                    name, *(finding(name, g, v, "told", required=True) for g, v in verdicts.items())
+                )
+                for name in names
+            )
+        ),
+        day,
+    )
+
+
+def test_a_target_that_does_not_answer_is_told_once_and_not_gate_by_gate(place: Path) -> None:
+    kept(place, seen(0, "box", feed=Verdict.PASS), away(1, "box"))
+    text = invoke("diff").stdout
+    assert "do not answer any more: box" in text
+    assert "bridge." not in text
+    assert "0 verdicts changed" in text
+    assert "3 were asked or seen in one of the two only" in " ".join(text.split())
+    assert "env.file (required): pass -> unreachable" in invoke("diff", "--verbose").stdout
+    assert len(told("diff")["verdicts"]) == 3
+
+
+def test_of_a_target_that_answers_again_only_what_fails_is_told(place: Path) -> None:
+    kept(place, away(0, "box"), seen(1, "box", feed=Verdict.FAIL))
+    text = invoke("diff").stdout
+    assert "answer again: box" in text
+    assert "bridge.feed (required): unreachable -> fail" in text
+    assert "bridge.placed" not in text
+    assert "1 verdict changed, 0 for the worse" in text
 
 
 def test_since_a_time_each_target_counts_by_its_last_look(place: Path) -> None:

@@ -84,6 +84,20 @@ def test_what_differed_since_it_held_is_told(place: Path) -> None:
     assert before.since.day == first.started.day + 1
 
 
+def test_the_page_tells_the_first_failure_behind_a_night_without_the_target(
+    place: Path, here: Path
+) -> None:
+    verdicts = [Verdict.PASS, Verdict.FAIL, Verdict.UNREACHABLE, Verdict.FAIL]
+    keep(place, *(night(day, verdict) for day, verdict in enumerate(verdicts)))
+    invoke("report", "last", "--format", "html", "-o", "out.html")
+    before = data(here / "out.html")["targets"][0]["b"]["0"]
+    assert (before["since"], before["broke"], before["held"]) == (
+        "2026-09-04 08:00 UTC",
+        "2026-09-02 08:00 UTC",
+        "2026-09-01 08:00 UTC",
+    )
+
+
 def test_a_failure_in_every_run_that_is_kept_may_be_older(place: Path) -> None:
     keep(place, night(0, Verdict.FAIL), night(1, Verdict.FAIL))
     with History(place) as history:

@@ -154,7 +154,38 @@ def test_a_failure_that_was_not_seen_for_a_while_looks_back_to_its_last_pass(
         since = history.since("bridge.feed", "box")
     assert since is not None
     assert (since.first, since.before) == ("2026-09-04T08", Verdict.UNREACHABLE)
-    assert since.passed == "2026-09-01T08"
+    assert (since.failed, since.passed) == ("2026-09-02T08", "2026-09-01T08")
+
+
+P, F, U, N, W = (
+    *(Verdict.PASS, Verdict.FAIL, Verdict.UNREACHABLE, Verdict.NOT_CHECKED, Verdict.WARN),
+)
+
+
+@pytest.mark.parametrize(
+    "verdicts, failed, passed",
+    [
+        ((P, F, F), 1, 0),
+        ((P, F, U), 1, 0),  # not seen now, and it failed when it was seen last
+        ((P, F, U, N, F, U), 1, 0),
+        ((F, P, F, N, F), 2, 1),  # an older failure was mended since
+        ((P, U, U), None, 0),
+        ((F, U, F), 0, None),
+        ((F, P, P), None, None),  # holds: nothing fails
+        ((P, W, U, W), 1, 0),
+        ((P, W, F), 2, 0),  # what it warned of before is another matter
+    ],
+)
+def test_the_first_failure_is_found_behind_nights_that_saw_nothing(
+    verdicts: tuple[Verdict, ...], failed: int | None, passed: int | None, tmp_path: Path
+) -> None:
+    with History(tmp_path / "h.db", write=True) as history:
+        for day, verdict in enumerate(verdicts):
+            history.save(night(day, verdict))
+        since = history.since("bridge.feed", "box")
+    assert since is not None
+    assert since.failed == (None if failed is None else f"2026-09-0{failed + 1}T08")
+    assert since.passed == (None if passed is None else f"2026-09-0{passed + 1}T08")
 
 
 def test_a_strip_tells_the_last_runs_oldest_first(tmp_path: Path) -> None:

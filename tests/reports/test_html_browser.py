@@ -294,12 +294,18 @@ def test_a_large_matrix_opens_its_gates_one_system_at_a_time(page: "Page", site:
 def test_the_past_is_told_in_strip_and_story(page: "Page", site: Site) -> None:
     marks = [Mark.PASS] * 3 + [Mark.FAIL] * 2
     runs = tuple(Then(f"r{n}", START - timedelta(days=4 - n), m) for n, m in enumerate(marks))
-    before = Before(START - timedelta(days=1), START - timedelta(days=2), differed=("-old", "+new"))
+    before = Before(
+        START - timedelta(days=1),
+        START - timedelta(days=3),
+        differed=("-old", "+new"),
+        failed=START - timedelta(days=2),
+    )
     past = Past({"desk": runs}, {("desk", "bridge.placed"): before})
     page.goto(f"{served(site, craft('mixed'), past)}#story=desk/bridge.placed")
     told = page.locator("#story").inner_text()
     assert "so since the run of 2026-08-31 08:00 UTC" in told
-    assert "held last in the run of 2026-08-30 08:00 UTC" in told
+    assert "failed first in the run of 2026-08-30 08:00 UTC" in told
+    assert "held last in the run of 2026-08-29 08:00 UTC" in told
     assert page.locator("#story pre").inner_text() == "-old\n+new"
     page.keyboard.press("Escape")
     strip = page.get_by_role("img")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fleet.history.store import History
 
 PAIR = 2
+LATEST = 50  # runs that are looked through before all are
 
 
 @click.command(short_help="What changed between two runs, or since yesterday.")
@@ -29,8 +30,9 @@ PAIR = 2
 def diff(runs: tuple[str, ...], ago: float | None, options: Options) -> int:
     """Tell what changed between two runs that are kept: verdicts, artifacts, targets.
 
-    RUN is an id or the beginning of one, `last`, or `last~1`. Without any, the last two runs that
-    judged are compared. Exits 0 whatever changed: `fleet audit` judges.
+    RUN is an id or the beginning of one, `last`, or `last~1`. Without any, the last run that judged
+    is held against the one before it of the same command. Exits 0 whatever changed: `fleet audit`
+    judges.
     """
     from fleet.cli.keeping import kept  # noqa: PLC0415 - lazy
     from fleet.cli.output import deliver, view  # noqa: PLC0415 - lazy
@@ -54,10 +56,15 @@ def diff(runs: tuple[str, ...], ago: float | None, options: Options) -> int:
 
 
 def _last(found: "History") -> tuple[str, str]:
-    judged = [run.id for run in found.runs() if run.counts]
+    judged = [run for run in found.runs(LATEST) if run.counts]
+    if len(judged) < PAIR:
+        judged = [run for run in found.runs() if run.counts]
     if len(judged) < PAIR:
         raise HistoryError("the history has no two runs that judged", where=str(found.path))
-    return judged[1], judged[0]
+    last, *earlier = judged
+    # A check in between looked at other targets: an audit is held against the audit before it.
+    before = next((run for run in earlier if run.command == last.command), earlier[0])
+    return before.id, last.id
 
 
 def _between(found: "History", before: str, after: str) -> "Difference":

@@ -136,9 +136,9 @@ def _differed(found: "History", since: "Since") -> "tuple[FactChange, ...] | Non
     """Hold the facts of the first failure against those of the last pass; None: cannot be."""
     from fleet.history.factdiff import fact_changes  # noqa: PLC0415 - lazy
 
-    if since.passed is None or since.passed == since.first:
+    if since.passed is None or since.passed == since.broke:
         return None
-    before, after = found.facts(since.passed, since.target), found.facts(since.first, since.target)
+    before, after = found.facts(since.passed, since.target), found.facts(since.broke, since.target)
     return fact_changes(before, after) if before and after else None
 
 

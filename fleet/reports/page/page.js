@@ -56,6 +56,7 @@
   function when(before, story) {
     const told = [];
     if (before && before.since) told.push("so since the run of " + before.since + (before.old ? ", the oldest that is kept; it may be older" : ""));
+    if (before && before.broke) told.push("failed first in the run of " + before.broke + ", and was not seen at times since");
     if (before && before.held) told.push("held last in the run of " + before.held);
     if (before && !before.held && !before.old) told.push("no run that is kept shows it holding");
     if (!before) told.push("no earlier run is known here");

@@ -170,6 +170,8 @@ def _before(finding: Finding, heap: _Heap) -> dict[str, object]:
         told["since"] = moment(before.since)
     if before.older:
         told["old"] = 1
+    if before.failed:
+        told["broke"] = moment(before.failed)
     if before.last_pass:
         told["held"] = moment(before.last_pass)
     if before.differed:
