@@ -40,6 +40,10 @@ class Reader:
         self._blobs = blobs
         self._asked: dict[int, Mapping[str, Verdict]] = {}
 
+    def forget(self) -> None:
+        """Forget what was read: it may be another by now."""
+        self._asked.clear()
+
     def runs(self, most: int | None = None) -> Iterator[Kept]:
         """Yield runs, the newest first."""
         for row in self._connection.execute(

@@ -2,8 +2,8 @@
 
 import re
 import sqlite3
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Self
 from fleet.errors import HistoryError
 from fleet.facts.model import Facts
 from fleet.history.blobs import Blobs
-from fleet.history.database import opened, told, transaction
+from fleet.history.database import PATIENCE, opened, told, transaction
 from fleet.history.model import Beside, Kept, Point, Since
 from fleet.history.reading import STRIP, Reader
 from fleet.history.retain import Pruned, Retention, drop, past
@@ -23,6 +23,7 @@ from fleet.secrets import Secret
 from fleet.verifier.run import Run
 
 _LAST = re.compile(r"last(?:~(\d{1,6}))?")
+SHORT = 500  # milliseconds that giving room back waits for others
 _LIST = "`fleet history` lists the runs that are kept"
 
 
@@ -32,6 +33,7 @@ class History:
     Args:
         path: the file.
         write: whether runs will be kept; a missing file is made then, readable to its owner only.
+            Who only reads sees the file as it is now until it is closed, whatever others do to it.
 
     Raises:
         HistoryError: the file cannot be opened, is no history, or a newer fleet wrote it. Every
@@ -43,6 +45,11 @@ class History:
         self._connection = opened(path, write=write)
         self._blobs = Blobs(self._connection)
         self._reader = Reader(self._connection, self._blobs)
+        self._seen = 0
+        if not write:
+            with told(path):
+                self._connection.execute("BEGIN")
+                self._connection.execute("SELECT id FROM run LIMIT 1").fetchone()  # from here on
 
     def __enter__(self) -> Self:
         return self
@@ -70,6 +77,7 @@ class History:
                 masked, and a file's content that holds one is not kept.
         """
         with told(self.path), transaction(self._connection):
+            self._refresh()
             return Writer(self._connection, self._blobs, Veil(hide)).run(run, beside or Beside())
 
     def load(self, name: str, *, facts: bool = True) -> Run:
@@ -79,12 +87,12 @@ class History:
             name: an id, a beginning of one, ``last``, or ``last~1`` for the one before.
             facts: whether its facts are needed.
         """
-        with told(self.path):
+        with self._using():
             return self._reader.run(self.resolve(name), facts=facts)
 
     def facts(self, name: str, target: str) -> Facts | None:
         """Return what one run read on one target; None where it read nothing there."""
-        with told(self.path):
+        with self._using():
             return self._reader.facts(self.resolve(name), target)
 
     def state(
@@ -96,7 +104,7 @@ class History:
         """
         from fleet.history.compare import together  # noqa: PLC0415 - lazy, few commands compare
 
-        with told(self.path):
+        with self._using():
             latest = self._reader.latest(after, until)
             if not latest:
                 return None
@@ -106,22 +114,22 @@ class History:
 
     def beside(self, name: str) -> Beside:
         """Return who ran a run, what it changed, and which artifacts lay where."""
-        with told(self.path):
+        with self._using():
             return self._reader.beside(self.resolve(name))
 
     def listed(self, name: str) -> Kept:
         """Return one run as a list shows it."""
-        with told(self.path):
+        with self._using():
             return self._reader.listed(self.resolve(name))
 
     def runs(self, most: int | None = None) -> list[Kept]:
         """Return what is kept, the newest run first."""
-        with told(self.path):
+        with self._using():
             return list(self._reader.runs(most))
 
     def targets(self) -> list[str]:
         """Return every target that a run looked at, by name."""
-        with told(self.path):
+        with self._using():
             rows = self._connection.execute(
                 "SELECT DISTINCT name FROM target JOIN result ON result.target = target.id"
                 " ORDER BY name"
@@ -134,7 +142,7 @@ class History:
         Raises:
             HistoryError: it means none, or several.
         """
-        with told(self.path):
+        with self._using():
             last = _LAST.fullmatch(name)
             found = self._back(int(last[1] or 0)) if last else self._beginning(name)
         if len(found) == 1:
@@ -148,7 +156,7 @@ class History:
         self, targets: Iterable[str], *, most: int = STRIP, until: str | None = None
     ) -> dict[str, list[Point]]:
         """Return what targets came down to in their last runs, the oldest first, by target."""
-        with told(self.path):
+        with self._using():
             return {t: self._reader.strip(t, most=most, until=until) for t in targets}
 
     def since(self, gate: str, target: str, *, until: str | None = None) -> Since | None:
@@ -165,7 +173,7 @@ class History:
             gates: which; None means all that were asked last.
             until: a run's id; runs that started later are left out.
         """
-        with told(self.path):
+        with self._using():
             return self._reader.since(target, gates, until=until)
 
     def prune(self, retention: Retention, now: datetime, *, dry: bool = False) -> Pruned:
@@ -176,19 +184,40 @@ class History:
             now: from which ages count.
             dry: only say what would go.
         """
-        with told(self.path):
+        with self._using():
             before = self._size()
             if dry:
                 return past(self._connection, retention, now)
             with transaction(self._connection):
+                self._refresh()
                 found = past(self._connection, retention, now)
                 if found.runs:
                     drop(self._connection, self._blobs, found.runs)
             if found.runs:
-                with suppress(sqlite3.OperationalError):  # others use it: the room is used again
-                    self._connection.execute("VACUUM")
-                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._shrink()
             return replace(found, bytes=max(0, before - self._size()))
+
+    @contextmanager
+    def _using(self) -> Iterator[None]:
+        with told(self.path):
+            self._refresh()
+            yield
+
+    def _refresh(self) -> None:
+        """Forget what was read where another program wrote: its numbers may mean others now."""
+        seen = int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        if seen != self._seen:
+            self._seen = seen
+            self._blobs.forget()
+            self._reader.forget()
+
+    def _shrink(self) -> None:
+        """Give the room back, unless others use the file just now: then it is used again later."""
+        self._connection.execute(f"PRAGMA busy_timeout = {SHORT}")
+        with suppress(sqlite3.OperationalError):
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
 
     def _size(self) -> int:
         return self.path.stat().st_size

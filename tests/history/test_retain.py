@@ -93,3 +93,38 @@ def test_the_last_change_of_a_target_stays(tmp_path: Path) -> None:
         history.prune(Retention(most=1), NOW)
         assert left(history) == ["01", "03"]
         assert history.beside("2026-09-01").acted == (acted,)
+
+
+def test_who_reads_sees_all_of_a_run_that_is_let_go_meanwhile(history: History) -> None:
+    with History(history.path) as reading:
+        oldest = reading.resolve("last~9")
+        history.prune(Retention(most=1), NOW)
+        assert left(history) == ["03", "10"]
+        assert reading.load(oldest).findings[0].message == "on one"
+        assert len(reading.runs()) == 10
+    with History(history.path) as reading:
+        assert len(reading.runs()) == 2
+
+
+def test_a_number_that_means_another_now_is_read_anew(tmp_path: Path) -> None:
+    """SQLite gives the numbers of what went last to what comes next."""
+
+    def noted(day: int, note: str) -> Run:
+        return at(with_facts(nonce=f"{day}" * 32, note=note * 60), day, note)
+
+    def note(history: History, name: str) -> str | None:
+        facts = history.load(name).results[0].facts
+        assert facts is not None
+        return facts.launches["bash -lc"].variables["NOTE"].value
+
+    with History(tmp_path / "h.db", write=True) as one, History(one.path, write=True) as other:
+        one.save(noted(5, "new"))
+        one.save(noted(0, "old"))  # began earlier, ended later: its numbers are the last
+        assert note(one, "old") == "old" * 60
+        other.prune(Retention(most=1), NOW)
+        other.save(noted(6, "put"))
+        assert note(one, "put") == "put" * 60
+        one.save(noted(7, "end"))
+        assert [note(other, name) for name in ("new", "put", "end")] == [
+            *("new" * 60, "put" * 60, "end" * 60)
+        ]
