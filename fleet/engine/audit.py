@@ -56,8 +56,8 @@ def audit(
         looked = recorded(chosen, context, options)
     else:
         looked = _looked(chosen, context, options, observer, seen or {})
-    today = started.date()
-    members, results = _judged_as_they_come(looked, chosen, context, options, observer, today)
+    standards = Standards(context, started.date())
+    members, results = _judged_as_they_come(looked, chosen, standards, options, observer)
     fleet = context.inventory.targets if context.inventory else chosen
     return Run(
         id=started.strftime("%Y%m%dT%H%M%S.%fZ"),
@@ -66,7 +66,7 @@ def audit(
         finished=datetime.now(UTC),
         results=tuple(results),
         strict=options.strict,
-        fleetwide=waived(judge_fleet(members, fleet), context.waivers, today),
+        fleetwide=waived(judge_fleet(members, fleet), context.waivers, standards.today),
         gates=gates_of(m.resolved for m in members),
         drift=tuple(t for t in tables(members, fleet) if len(t.sides) > 1),
     )
@@ -75,16 +75,15 @@ def audit(
 def _judged_as_they_come(
     looked: Iterable[Looked],
     targets: Sequence[Target],
-    context: Context,
+    standards: "Standards",
     options: AuditOptions,
     observer: Observer | None,
-    today: date,
 ) -> tuple[tuple[Member, ...], tuple[TargetResult, ...]]:
     """Judge each target as soon as it was seen, and tell of it; both in the order of targets."""
     told = observer or NullObserver()
     came: dict[str, tuple[Member, TargetResult]] = {}
     for one in looked:
-        result, seen = judged(one, context, today), member(one, context)
+        result, seen = judged(one, standards), member(one, standards.context)
         if options.lean:  # or the facts of all would be held until the last is judged
             seen = lessened(seen)
             result = replace(result, facts=seen.facts)
@@ -179,45 +178,58 @@ def _read(target: Target, folder: Path, shared: Shared) -> Facts:
         ) from None
 
 
-def judged(looked: Looked, context: Context, today: date) -> TargetResult:
+def judged(looked: Looked, standards: "Standards") -> TargetResult:
     """Judge one target by what was seen of it."""
+    context = standards.context
     target, resolved = looked.target, looked.resolved
     if looked.facts is None:
         trouble = looked.trouble or Unreachable("nothing was seen", stage="missing")
         findings = judge_unreachable(target, [r.system for r in resolved], trouble)
         return TargetResult(target, None, findings, trouble, looked.milliseconds)
-    expectations = expected_of(target, resolved, context, today)
+    expectations = standards.of(target, resolved)
     findings = judge(target, resolved, looked.facts, context.catalogue, expectations)
-    findings = waived(findings, context.waivers, today)
+    findings = waived(findings, context.waivers, standards.today)
     return TargetResult(target, looked.facts, findings, None, looked.milliseconds)
 
 
-def expected_of(
-    target: Target, resolved: Sequence[Resolved], context: Context, today: date
-) -> Expectations:
-    """Return what a target's facts are held against; its secrets must be prepared."""
-    return Expectations(
-        today=today,
-        secrets=context.secrets.values,
-        troubles=context.secrets.troubles,
-        toolkit=context.toolkit(target),
-        templates=dict(_templates(resolved, context.folder)),
-    )
+class Standards:
+    """What the facts of a run's targets are held against: the same day and files for all of them.
 
+    Args:
+        context: what the run shares; the secrets of a target must be prepared before it is asked.
+        today: the day of the run.
+    """
 
-def _templates(resolved: Sequence[Resolved], folder: Path) -> Iterator[tuple[str, str]]:
-    """Read the templates of files that are held against them; a gate says where one is missing."""
-    names = {
-        artifact.template
-        for r in resolved
-        for artifact in r.artifacts.values()
-        if isinstance(artifact, Compose | Config | Service | Template)
-    }
-    if not names:
-        return
-    from fleet.engine.controller_files import LocalFiles  # noqa: PLC0415 - few systems need it
+    def __init__(self, context: Context, today: date) -> None:
+        self.context = context
+        self.today = today
+        self._templates: dict[str, str | None] = {}
 
-    files = LocalFiles(folder)
-    for name in sorted(names):
-        with suppress(PlanError):
-            yield name, files.template(name)
+    def of(self, target: Target, resolved: Sequence[Resolved]) -> Expectations:
+        """Return what one target's facts are held against."""
+        return Expectations(
+            today=self.today,
+            secrets=self.context.secrets.values,
+            troubles=self.context.secrets.troubles,
+            toolkit=self.context.toolkit(target),
+            templates=dict(self._named(resolved)),
+        )
+
+    def _named(self, resolved: Sequence[Resolved]) -> Iterator[tuple[str, str]]:
+        """Yield the templates of files that are held against them; a gate says where one lacks."""
+        for r in resolved:
+            for artifact in r.artifacts.values():
+                if isinstance(artifact, Compose | Config | Service | Template):
+                    text = self._template(artifact.template)
+                    if text is not None:
+                        yield artifact.template, text
+
+    def _template(self, name: str) -> str | None:
+        """Return a template's text, read once; None where there is none that can be read."""
+        if name not in self._templates:
+            from fleet.engine.controller_files import LocalFiles  # noqa: PLC0415 - few need it
+
+            self._templates[name] = None
+            with suppress(PlanError):
+                self._templates[name] = LocalFiles(self.context.folder).template(name)
+        return self._templates[name]

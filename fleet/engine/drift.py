@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from fleet.connectors.engine import Endpoint, endpoint
 from fleet.connectors.engine_search import EngineSearch, Held
-from fleet.engine.audit import gates_of, judged, member, recorded
+from fleet.engine.audit import Standards, gates_of, judged, member, recorded
 from fleet.engine.context import Context, narrowed
 from fleet.engine.facts import Looked, gather
 from fleet.engine.observer import Observer
@@ -66,7 +66,8 @@ def drift(
     today = started.date()
     declared = {t.name for t in fleet}
     whole = [*fleet, *(m.target for m in members if m.name not in declared)]
-    results = [judged(one, context, today) for one in looked]
+    standards = Standards(context, today)
+    results = [judged(one, standards) for one in looked]
     fleetwide = waived(judge_fleet(members, whole), context.waivers, today)
     return Run(
         id=started.strftime("%Y%m%dT%H%M%S.%fZ"),

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import pytest
 
-from fleet.engine.audit import expected_of
+from fleet.engine.audit import Standards
 from fleet.engine.ending import orderly_end
 from fleet.errors import FleetError
 from fleet.facts.model import Facts
@@ -163,7 +163,7 @@ class FleetSession:
         context = self.chosen.context
         context.secrets.prepare([target])
         resolved = resolve(context.systems(target), target)
-        expected = expected_of(target, resolved, context, datetime.now(UTC).date())
+        expected = Standards(context, datetime.now(UTC).date()).of(target, resolved)
         return look_of(
             target, next(r for r in resolved if r.system.system == system), facts, expected
         )

@@ -5,7 +5,7 @@ cause is told once. Whatever a gate does not see stays ``not-checked``.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 
 from fleet.errors import TargetError
@@ -122,14 +122,17 @@ class _Court:
     judged: dict[str, Judgement] = field(default_factory=dict)
 
     def finding(self, system: System, gate: Gate) -> Finding:
-        found = _finding(self.target, system, gate, self._judged(system, gate))
-        return replace(found, fixed_by=self._fixed_by(found, gate))
+        judgement = self._judged(system, gate)
+        fixed_by: tuple[str, ...] = ()
+        if judgement.verdict in _FIXABLE:
+            fixed_by = self._fixed_by(system, gate)
+        return _finding(self.target, system, gate, judgement, fixed_by)
 
-    def _fixed_by(self, found: Finding, gate: Gate) -> tuple[str, ...]:
+    def _fixed_by(self, system: System, gate: Gate) -> tuple[str, ...]:
         """Return what to deploy again, of what the target has: an image is rebuilt, not changed."""
-        if found.verdict not in _FIXABLE or self.target.kind is Kind.IMAGE:
+        if self.target.kind is Kind.IMAGE:
             return ()
-        return tuple(name for name in gate.fixed_by if self._has(found.system, name))
+        return tuple(name for name in gate.fixed_by if self._has(system.system, name))
 
     def _has(self, system: str, name: str) -> bool:
         other, _, artifact = name.rpartition(".")
@@ -170,7 +173,13 @@ class _Court:
         return None if judgement.verdict in _HOLDS else judgement.follows or needed
 
 
-def _finding(target: Target, system: System, gate: Gate, judgement: Judgement) -> Finding:
+def _finding(
+    target: Target,
+    system: System,
+    gate: Gate,
+    judgement: Judgement,
+    fixed_by: tuple[str, ...] = (),
+) -> Finding:
     return Finding(
         target=target.name,
         system=system.system,
@@ -184,6 +193,7 @@ def _finding(target: Target, system: System, gate: Gate, judgement: Judgement) -
         remedy=judgement.remedy or gate.remedy or None,
         follows=judgement.follows,
         capabilities=(gate.gives,) if gate.gives else (),
+        fixed_by=fixed_by,
     )
 
 
