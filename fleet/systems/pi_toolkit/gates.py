@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fleet.facts.model import Facts, PathFact, State
 from fleet.inventory.model import Value
 from fleet.systems.pi_toolkit.keybindings import old_names, renamed
+from fleet.systems.pi_toolkit.loader import loader
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
     Judgement,
@@ -16,7 +17,9 @@ from fleet.verifier.model import (
     passed,
     warned,
 )
-from fleet.verifier.paths import hidden, missing, way
+from fleet.verifier.paths import missing, way
+
+__all__ = ["PROVISIONAL", "derived", "keybindings", "loader", "rewritten", "settings"]
 
 CUSTOM = "~/.oh-my-zsh/custom"
 BEDROCK = "amazon-bedrock"
@@ -79,27 +82,6 @@ def _elsewhere(look: Look, fact: PathFact, declared: PathFact) -> Judgement | No
     ):
         return None
     return failed("leads to another file than the toolkit's", way(fact), f"declared: {wanted}")
-
-
-def loader(look: Look) -> Judgement:
-    """What lies among oh-my-zsh's own files is the toolkit's loader of today."""
-    custom = look.artifact("oh-my-zsh")
-    fact = look.artifact("zsh-copy") or look.artifact("zsh-link")
-    if fact is None or custom is None or custom.state is State.ABSENT:
-        return not_applicable("no oh-my-zsh is launched here: a block in the rc file sources it")
-    nowhere = missing(fact)
-    if nowhere:
-        return nowhere
-    source = look.artifact("zsh-source")
-    if source is None or hidden(source) or source.state is State.ABSENT:
-        return not_checked(
-            "the toolkit's own pi-env.zsh could not be seen to compare it", fact.path
-        )
-    if source.sha256 is None or fact.sha256 is None:
-        return not_checked("not both of the loaders were read", fact.path, source.path)
-    if source.sha256 != fact.sha256:
-        return failed("is not the toolkit's", way(fact), f"differs from {way(source)}")
-    return passed("is the toolkit's", way(fact))
 
 
 def settings(look: Look) -> Judgement:

@@ -65,10 +65,13 @@ def test_the_loader_of_oh_my_zsh_is_the_toolkits(
     assert judged(world, "toolkit.loader", "zsh -ic").verdict is verdict
 
 
-def test_without_oh_my_zsh_there_is_no_loader_to_compare() -> None:
-    world = World().broken(CUSTOM, State.ABSENT)
-    assert judged(world, "toolkit.loader", "zsh -ic").verdict is Verdict.NOT_APPLICABLE
-    assert judged(World(), "toolkit.loader").verdict is Verdict.NOT_APPLICABLE
+def test_a_shell_that_is_no_bash_or_zsh_has_no_loader() -> None:
+    assert judged(World(), "toolkit.loader", "fish -c").verdict is Verdict.NOT_APPLICABLE
+
+
+def test_a_template_that_is_not_at_hand_decides_nothing() -> None:
+    world = World().file("/opt/pi-toolkit/pi-env.bash").env_file("~/.profile", b". x\n")
+    assert judged(world, "toolkit.loader").verdict is Verdict.NOT_CHECKED
 
 
 @pytest.mark.parametrize(
