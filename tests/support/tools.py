@@ -148,6 +148,15 @@ def mempalace_tool(version: str = MEMPALACE_VERSION) -> Path:
     return _environment(f"mempalace-{version}", f"mempalace=={version}.*") / "bin"
 
 
+def pipx_tool() -> Path:
+    """Return the program pipx.
+
+    Raises:
+        ToolUnavailableError: the package index could not be reached.
+    """
+    return _environment("pipx", "pipx") / "bin" / "pipx"
+
+
 def _environment(name: str, requirement: str) -> Path:
     """Return a virtual environment that holds one package of the index."""
 
