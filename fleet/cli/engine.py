@@ -4,12 +4,13 @@ Every heavy import happens inside the method that needs it, so ``fleet --help`` 
 give the commands another door by click's ``obj``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fleet.connectors.connections import Connections
     from fleet.engine.context import Context
     from fleet.engine.deploy import TargetApplied, TargetPlan
     from fleet.engine.facts import Looked
@@ -25,6 +26,23 @@ if TYPE_CHECKING:
 
 class Engine:
     """What commands may ask of the engine; each method may raise a ``FleetError``."""
+
+    _lasting: "Connections | None" = None
+
+    @contextmanager
+    def lasting(self) -> "Iterator[None]":
+        """Keep connections open until the end of the block, for a command of several round trips.
+
+        It holds for every context that is loaded within the block.
+        """
+        from fleet.connectors.connections import Connections  # noqa: PLC0415 - lazy
+
+        self._lasting = Connections(keep=True)
+        try:
+            yield
+        finally:
+            self._lasting.close()
+            self._lasting = None
 
     def catalogue(self) -> "Catalogue":
         """Load the built-in systems and those of other packages."""
@@ -42,7 +60,10 @@ class Engine:
         """Load an inventory, with variables given on the command line over its own."""
         from fleet.engine.context import load_context  # noqa: PLC0415 - lazy
 
-        return load_context(inventory, overrides=variables)
+        context = load_context(inventory, overrides=variables)
+        if self._lasting is not None:
+            context.connections = self._lasting
+        return context
 
     def targets(self, context: "Context", patterns: Sequence[str]) -> "tuple[Target, ...]":
         """Select targets of the inventory; no pattern means all of them."""

@@ -77,3 +77,18 @@ def test_the_command_audits_again_over_the_same_connections(
     told = capsys.readouterr()
     assert told.out.count("as before: 3 targets") == 2, told
     assert (hosts.connections, hosts.sessions) == (3, 9)
+
+
+def test_a_provision_plans_changes_and_verifies_over_one_connection(
+    hosts: Sshd, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inventory = tmp_path / "fleet.yml"
+    inventory.write_text(
+        "groups:\n  every:\n    systems: [env]\n"
+        f"    vars: {{env_file: {tmp_path}/kept.env, loader: false, env: {{KEPT: here}}}}\n"
+        "    hosts: {one: {ssh: one, shell: sh -c}}\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["provision", "-i", str(inventory), "--yes"])
+    assert "KEPT" in (tmp_path / "kept.env").read_text(), capsys.readouterr()
+    assert (hosts.connections, hosts.sessions) == (1, 3)

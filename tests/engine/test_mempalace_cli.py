@@ -63,7 +63,7 @@ def test_releases_side_by_side_are_told_apart(homes: Homes) -> None:
     homes.inventory.write_text(INVENTORY.format(folder=homes.folder, by="uv"))
     assert homes.run("apply", "--yes", "--no-diff")[0] == 0
     environment = {"HOME": str(home), "PATH": os.defpath, "PIPX_BIN_DIR": str(home / "pipx")}
-    words = [pipx_tool(), "install", "--quiet", "mempalace==3.10.0"]
+    words = [str(pipx_tool()), "install", "--quiet", "mempalace==3.10.0"]
     subprocess.run(words, env={**os.environ, **environment}, capture_output=True, check=True)
     (home / "old").symlink_to(mempalace_tool("3.6"))
     profile = home / ".profile"

@@ -33,6 +33,11 @@ def fix(engine: Engine, gate: str | None, options: Options) -> int:
     right is told with what to do. GATE narrows it to one gate, whose verdict then decides, and
     whose warnings are put right too.
     """
+    with engine.lasting():
+        return _put_right(engine, gate, options)
+
+
+def _put_right(engine: Engine, gate: str | None, options: Options) -> int:
     from fleet.cli.keeping import keep  # noqa: PLC0415 - lazy
     from fleet.cli.output import report  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy

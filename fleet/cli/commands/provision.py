@@ -21,4 +21,5 @@ def provision(engine: Engine, name: str | None, options: Options) -> int:
     """
     from fleet.cli.provisioning import by_name, directly  # noqa: PLC0415 - lazy
 
-    return directly(engine, options) if name is None else by_name(engine, name, options)
+    with engine.lasting():
+        return directly(engine, options) if name is None else by_name(engine, name, options)

@@ -16,4 +16,5 @@ def uninstall(engine: Engine, options: Options) -> int:
     """
     from fleet.cli.deploying import deployed, finish  # noqa: PLC0415 - lazy
 
-    return finish(deployed(engine, options, removal=True), options, "uninstall")
+    with engine.lasting():
+        return finish(deployed(engine, options, removal=True), options, "uninstall")
