@@ -32,6 +32,8 @@ ROOM = Path(__file__).parent / "page"
 LONGEST = 600  # characters of one text outside the stories
 MOST = 200  # causes told in one chapter; their cells tell the rest
 FEW = 24  # columns of gates that are shown from the start
+LETTER, LEAST = 7.0, 4.0  # points of the matrix on paper
+PAPER, LINE, GAP = 1250, 1.95, 3.0  # pixels: of a sheet beside names, of a line a point, around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,10 @@ def render(run: Run, view: View) -> str:
     """Render a run as an HTML document in UTF-8, ending with a newline."""
     past = view.past or Past()
     laid, told = grid(run), chapters(run)
-    style, script = _asset("page.css") + _columns(len(laid.systems)), _asset("page.js")
+    style, script = (
+        _asset("page.css") + _columns(len(laid.systems), len(laid.columns)),
+        _asset("page.js"),
+    )
     return (
         _environment()
         .get_template("page.html.j2")
@@ -103,12 +108,33 @@ def _asset(name: str) -> Markup:
     return Markup((ROOM / name).read_text(encoding="utf-8"))  # noqa: S704 - not from a target
 
 
-def _columns(systems: int) -> Markup:
-    """Return the rules that close a system's gates, or hide it; only the script uses them."""
+def _columns(systems: int, columns: int) -> Markup:
+    """Return the rules that close a system's gates, or hide it; only the script uses them.
+
+    On paper a system whose gates are shown takes no more room than one of them.
+    """
     rules = "".join(
         f"#grid.c{n} .g.s{n}, #grid.h{n} .s{n} {{ display: none; }}\n" for n in range(systems)
     )
-    return Markup("@media (scripting: enabled) {{\n{}}}\n").format(rules)
+    upright = "".join(
+        f"#grid:not(.c{n}) td.s{n}, #grid:not(.c{n}) thead .s{n} span"
+        " { writing-mode: vertical-rl; }\n"
+        f"#grid:not(.c{n}) thead .s{n} span {{ transform: rotate(180deg); }}\n"
+        for n in range(systems)
+    )
+    every = "".join(f":not(.c{n})" for n in range(systems))
+    upright += f"#grid{every} {{ font-size: {_points(columns)}pt; }}\n"
+    upright += f"#grid{every} .when svg {{ display: none; }}\n"  # its words stay
+    told = f"@media (scripting: enabled) {{\n{rules}}}\n@media print {{\n{upright}}}\n"
+    return Markup(told)  # noqa: S704 - numbers alone
+
+
+def _points(columns: int) -> float:
+    """Return the size of letters at which so many columns of one line each fit on a sheet.
+
+    A browser shrinks what is wider than the sheet to two thirds of its size, and cuts the rest.
+    """
+    return round(max(LEAST, min(LETTER, (PAPER / max(columns, 1) - GAP) / LINE)), 2)
 
 
 def _policy(style: str, script: str) -> str:

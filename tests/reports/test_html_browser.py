@@ -357,6 +357,30 @@ def test_it_prints_all_of_it_without_what_only_a_screen_can_do(page: "Page", sit
     assert page.pdf().startswith(b"%PDF")
 
 
+@pytest.mark.parametrize("systems, gates", [(3, 8), (8, 8), (10, 8)])
+def test_every_gate_that_is_shown_fits_on_a_sheet(
+    page: "Page", site: Site, systems: int, gates: int
+) -> None:
+    """A browser shrinks what is wider than a sheet to two thirds, and cuts the rest silently."""
+    told = [
+        finding("web", f"system{s}.some-gate-{n}", Verdict.NOT_CHECKED, "why", system=f"system{s}")
+        for s in range(systems)
+        for n in range(gates)
+    ]
+    past = Past({"web": tuple(Then(f"r{n}", START, Mark.PASS) for n in range(30))})
+    page.goto(served(site, run(result("web", *told)), past))
+    every = page.get_by_role("button", name="every gate")
+    if every.get_attribute("aria-pressed") == "false":
+        every.click()
+    sheet = 980  # pixels of a letter's long side, less the margins; A4 is longer
+    page.set_viewport_size({"width": sheet, "height": 740})
+    page.emulate_media(media="print")
+    assert page.locator("#grid thead th:visible").count() == 2 + systems * (gates + 1)
+    box = page.locator("#grid").bounding_box()
+    assert box is not None
+    assert box["width"] <= sheet * 1.5
+
+
 def test_without_scripts_the_matrix_and_its_counts_are_there(
     browser: "Browser", site: Site
 ) -> None:
