@@ -188,10 +188,12 @@ def _listed(labels: Mapping[str, str], name: str) -> tuple[str, ...]:
 def told_variables(environment: Mapping[str, str], request: Request) -> dict[str, EnvValue]:
     """Return all variables of a container: public ones by value, the others by digest.
 
-    What the request asks for and is not set is told as not set.
+    What the request asks for and is not set is told as not set. What it asks of a process's
+    environment is asked of the container's too: that is where the process has it from.
     """
     asked = [(each.public, each.secret) for each in request.launches]
     asked += [(each.public, each.secret) for each in request.containers]
+    asked += [(each.variables, each.secret_variables) for each in request.processes]
     secret = {name for _, names in asked for name in names}
     public = {name for names, _ in asked for name in names} - secret
     names = dict.fromkeys([*environment, *sorted(public | secret)])
