@@ -99,6 +99,50 @@ def test_a_proxy_that_takes_the_origin_away(served: Vault, behind: Callable[...,
     )
 
 
+def test_a_proxy_that_brings_the_token_for_everybody(
+    served: Vault, behind: Callable[..., Any]
+) -> None:
+    with behind(more=f'proxy_set_header Authorization "Bearer {TOKEN}";') as proxy:
+        found = served.audit(proxy.url)["auth"]
+    assert (found["verdict"], found["message"]) == ("fail", "lets in whoever asks")
+
+
+def test_what_is_declared_otherwise_fails(served: Vault) -> None:
+    found = served.audit(
+        served.palace.url,
+        bind="127.0.0.9",
+        serve_version="99",
+        palace_path="/srv/another",
+        reach_from="controller",
+    )
+    wrong = {
+        "bind": "listens on 127.0.0.1, declared is 127.0.0.9",
+        "version": "99 or later is needed",
+        "palace": "serves another palace",
+        "reach": "answers from the target too, which is not declared",
+    }
+    for gate, message in wrong.items():
+        assert found[gate]["verdict"] == "fail", found[gate]
+        assert message in found[gate]["message"]
+    assert found["auth"]["verdict"] == "pass", found["auth"]
+
+
+def test_a_token_that_the_server_made_up_is_its_owners_alone(served: Vault, tmp_path: Path) -> None:
+    address, palace, home = "127.0.0.2", tmp_path / "palace", tmp_path / "home"
+    palace.mkdir()
+    with another_server(palace, home, address, token="") as port:
+        url = f"http://{address}:{port}/mcp"
+        there = {"port": port, "palace_path": str(palace), "serve_home": str(home)}
+        own = served.audit(url, bind=address, **there)["token"]
+        (token,) = home.glob(".mempalace/server/*/token")
+        token.chmod(0o644)
+        shown = served.audit(url, bind=address, **there)["token"]
+    assert own["verdict"] == "pass", own
+    assert f"{token} is 0600" in own["evidence"]
+    assert shown["verdict"] == "fail", shown
+    assert f"{token} is 0644, want 0600" in shown["evidence"]
+
+
 @pytest.mark.parametrize(
     ("more", "told", "remedy"),
     [
@@ -125,14 +169,16 @@ def test_each_failure_on_the_way_has_its_name_and_remedy(
 
 
 @contextmanager
-def another_server(palace: Path, home: Path, address: str = "127.0.0.1") -> Iterator[int]:
+def another_server(
+    palace: Path, home: Path, address: str = "127.0.0.1", token: str = TOKEN
+) -> Iterator[int]:
     """Serve a palace as a user with another home, on an address of its own; yields the port."""
     home.mkdir()
     port = free_port(address)
     told = ["--host", address, "--port", str(port), "--palace", str(palace)]
     process = subprocess.Popen(
         [str(mempalace_tool() / "mempalace"), "serve", *told],
-        env={"HOME": str(home), "MEMPALACE_MCP_HTTP_TOKEN": TOKEN, "PATH": "/usr/bin:/bin"},
+        env={"HOME": str(home), "MEMPALACE_MCP_HTTP_TOKEN": token, "PATH": "/usr/bin:/bin"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
