@@ -5,7 +5,7 @@ import tempfile
 
 import pytest
 
-pytest_plugins = ["pytester", "support.absent", "support.ssh_servers"]
+pytest_plugins = ["pytester", "support.absent", "support.evidence", "support.ssh_servers"]
 
 _STATE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
