@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.living import Living
+from support.living import Living, let_others_see
 from support.mcp_files import server
 from support.probing import shells
 
@@ -16,6 +16,7 @@ from fleet.inventory.model import Value
 from fleet.verifier.model import Verdict
 
 PASS, WARN, FAIL, UNSEEN = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_CHECKED
+NONE = Verdict.NOT_APPLICABLE
 URL = "https://palace.example.net/mcp"
 OTHER = "https://elsewhere.example.net/mcp"
 LITERAL = {"Authorization": "Bearer tok-EXAMPLE-written-out"}
@@ -31,6 +32,11 @@ NUL = "{\0}"
 
 def http(**fields: object) -> str:
     return json.dumps({"mcpServers": {"mempalace": {"type": "http", "url": URL, **fields}}})
+
+
+def twice(**fields: object) -> str:
+    entry = {"type": "http", "url": URL, **fields}
+    return json.dumps({"mcpServers": {"mempalace": entry, "memory": entry}})
 
 
 def program(command: str) -> str:
@@ -89,6 +95,27 @@ CASES: list[tuple[str, tuple[str, ...], dict[str, str], dict[str, Value], dict[s
         {CLAUDE: program("/opt/m/mempalace-mcp"), CURSOR: program("/opt/m/mempalace-mcp")},
         LOCAL,
         {"claude-code.command": FAIL, "clients.command": FAIL},
+    ),
+    (
+        "a program that is there",
+        BOTH,
+        {CLAUDE: program("/bin/sh"), CURSOR: program("/bin/sh")},
+        {"mcp_clients": "cursor", "mempalace_mcp": "/bin/sh"},
+        {f"{s}.{g}": PASS for s in ("claude-code", "clients") for g in ("command", "palace")},
+    ),
+    (
+        "registered twice, in files of the owner's alone with a token in them",
+        BOTH,
+        {CLAUDE: twice(headers=LITERAL), CURSOR: twice(headers=LITERAL)},
+        CLIENTS,
+        {f"{s}.{g}": WARN for s in ("claude-code", "clients") for g in ("palace", "token")},
+    ),
+    (
+        "nothing is registered",
+        BOTH,
+        {},
+        CLIENTS,
+        {"claude-code.palace": FAIL, "clients.palace": FAIL, "clients.token": NONE},
     ),
     (
         "a file that holds a NUL",
@@ -205,7 +232,7 @@ def test_what_lies_there_decides(
         path = here.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        path.chmod(0o644)
+        path.chmod(0o600 if "memory" in text else 0o644)
     there = Living(here.home, here.shell, systems)
     found = there.findings(there.declared(**variables))
     assert {gate: found[gate].verdict for gate in wanted} == wanted, [found[g] for g in wanted]
@@ -230,9 +257,7 @@ def test_a_file_of_somebody_elses_is_not_checked(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{}")
     path.chmod(0o600)
-    for folder in (here.home, *here.home.parents):
-        if folder.stat().st_uid == 0 and folder not in (Path("/"), Path("/tmp")):
-            folder.chmod(folder.stat().st_mode | 0o055)
+    let_others_see(here.home)
     there = Living(here.home, here.shell, systems)
     found = there.findings(there.declared(palace_url=URL), uid=65534)
     good = {Verdict.NOT_CHECKED, Verdict.ERROR}
