@@ -197,7 +197,7 @@ def test_a_shipped_playbook_is_found(installed: Installed, home: Path, tmp_path:
 def test_the_documented_example_of_a_system_can_be_installed(
     installed: Installed, home: Path, tmp_path: Path
 ) -> None:
-    page = documents.Page(ROOT / "docs/extending.md")
+    page = documents.Page(ROOT / "docs/how-to/add-a-system.md")
     for block in page.blocks:
         if block.writes.startswith("note-keeper/"):
             path = tmp_path / block.writes

@@ -3,11 +3,14 @@
 An HTML comment on the line before a fenced block says what a test does with it: ``run`` runs it
 in one scratch folder per page (``run, exits 2`` for a command that says something failed),
 ``write PATH`` writes it there, ``seen`` demands every line of it in what the block before printed.
+``in a clone``, on a line of its own, makes that folder a clone of this repository, and its ``fleet``
+the one that is run.
 """
 
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -27,6 +30,8 @@ from fleet.demo.stage import furnish
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"<!-- (run|write|seen)[:,]? ?(.*?) -->\n\Z")
+CLONE = "\n<!-- in a clone -->\n"
+CLONED = ("fleet", "monitoring", "playbooks", "templates", "toolkit")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 INLINE = re.compile(r"`(fleet [^`]+)`")
@@ -96,6 +101,11 @@ class Page:
         return wanted
 
     @property
+    def clone(self) -> bool:
+        """Whether what it runs is run in a clone of this repository."""
+        return CLONE in self.text
+
+    @property
     def prose(self) -> str:
         """Its text without fenced blocks."""
         return FENCE.sub("", self.text)
@@ -140,13 +150,20 @@ def _commands(line: str) -> Iterator[list[str]]:
             yield words[number + 1 : min(ends, default=len(words))]
 
 
-def ran(script: str, folder: Path, home: Path, *, exits: int = 0) -> str:
+def cloned(folder: Path) -> None:
+    """Make a folder a clone of this repository, as far as its code is concerned."""
+    for name in CLONED:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def ran(script: str, folder: Path, home: Path, *, exits: int = 0, clone: bool = False) -> str:
     """Run a shell script as a person at home there would; return what it printed."""
     environment = {
         "HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', '/usr/bin:/bin')}",
         "COLUMNS": "88",
         "LC_ALL": "C.UTF-8",
+        **({"PYTHONPATH": str(folder)} if clone else {}),
     }
     ended = subprocess.run(
         ["sh", "-euc", script],

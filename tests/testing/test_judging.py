@@ -57,8 +57,8 @@ def test_saved_facts_of_a_real_target_are_judged_too() -> None:
 def test_a_package_that_is_not_installed_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one of the page on extending, whose text is its test."""
-    for block in documents.Page(ROOT / "docs/extending.md").blocks:
+    """The one of the page on adding a system, whose text is its test."""
+    for block in documents.Page(ROOT / "docs/how-to/add-a-system.md").blocks:
         if block.writes.startswith("note-keeper/note_keeper/"):
             path = tmp_path / block.writes.removeprefix("note-keeper/")
             path.parent.mkdir(exist_ok=True)
