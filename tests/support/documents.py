@@ -3,8 +3,8 @@
 An HTML comment on the line before a fenced block says what a test does with it: ``run`` runs it
 in one scratch folder per page (``run, exits 2`` for a command that says something failed),
 ``write PATH`` writes it there, ``seen`` demands every line of it in what the block before printed.
-``in a clone``, on a line of its own, makes that folder a clone of this repository, and its ``fleet``
-the one that is run.
+``in a clone``, on a line of its own, makes that folder a clone of this repository, and runs the
+``fleet`` in it.
 """
 
 import os
