@@ -7,13 +7,14 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, ValidationError
 
 from fleet.connectors.oci.documents import Configuration, Document, Strings, Texts, malformed
+from fleet.connectors.scan.configuration import labels_to_show
 from fleet.errors import ProbeError
 from fleet.facts.compile import PUBLIC_FLAGS, SECRET_FLAGS
 from fleet.facts.environment import command_text, env_value
 from fleet.facts.model import ContainerFact, EnvValue, ImageFact, Publication
 from fleet.facts.request import CONTAINER, Request
 from fleet.secrets import keyed_digest
-from fleet.verifier.image_config import Baked, shown_labels
+from fleet.verifier.image_config import Baked
 
 SERVICE = "com.docker.compose.service"
 PROJECT = "com.docker.compose.project"
@@ -239,7 +240,7 @@ def image_fact(told: object, identity: str, request: Request, *, where: str) -> 
         user=image.config.User,
         created=image.created,
         platform=str(image),
-        labels=shown_labels(image.config.Labels),
+        labels=labels_to_show(image.config.Labels),
         volumes=tuple(sorted(image.config.Volumes)),
         variables=told_variables(image.environment(), request),
         arguments=keyed_digest(request.nonce, command_text(image.config.Cmd)),

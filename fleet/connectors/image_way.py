@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fleet.connectors.oci.documents import Configuration
-from fleet.connectors.scan.configuration import baked_in
+from fleet.connectors.scan.configuration import baked_in, labels_to_show
 from fleet.connectors.scan.scan import LayerScan
 from fleet.facts.model import ImageFact
 from fleet.facts.request import PathQuestion
 from fleet.facts.walk import Tree
-from fleet.verifier.image_config import shown_labels
 
 
 class Way(StrEnum):
@@ -69,7 +68,7 @@ def image_fact(
         user=configuration.config.User,
         created=configuration.created,
         platform=str(configuration),
-        labels=shown_labels(configuration.config.Labels),
+        labels=labels_to_show(configuration.config.Labels),
         volumes=tuple(sorted(configuration.config.Volumes)),
         baked=baked_in(raw, scan.rules) if scan else None,
         scan=scan.fact() if scan else None,

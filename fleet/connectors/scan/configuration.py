@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping
 
-from fleet.connectors.scan.rules import Rules
+from fleet.connectors.scan.rules import Rules, shapes_in
 from fleet.facts.model import MOST_FOUND, SecretFact
-from fleet.verifier.image_config import SHAPE, secrets_in_config, texts_in_config
+from fleet.secrets import MASK
+from fleet.verifier.image_config import SHAPE, secrets_in_config, shown_labels, texts_in_config
 
 NAMED = "a telling name"
+_ENV, _LABEL = "env", "label "  # how the places of variables and labels begin
 
 
 def baked_in(raw: bytes, rules: Rules) -> tuple[SecretFact, ...]:
@@ -24,7 +26,24 @@ def baked_in(raw: bytes, rules: Rules) -> tuple[SecretFact, ...]:
         SecretFact(place=place, key="" if key == SHAPE else key, rule=_rule(key))
         for place, key in secrets_in_config(config)
     ]
+    found += _shaped(config, {(one.place, one.key) for one in found})
     return tuple(dict.fromkeys([*found, *_known(config, rules)]))[:MOST_FOUND]
+
+
+def labels_to_show(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return labels fit to travel: one that holds a secret, by whichever rule, is masked."""
+    shown = shown_labels(labels)
+    return {name: MASK if shapes_in(text) else text for name, text in shown.items()}
+
+
+def _shaped(config: Mapping[str, object], told: set[tuple[str, str]]) -> Iterator[SecretFact]:
+    """Yield what has a shape that the kept-up rules know, where no name told of it already."""
+    places = {place for place, _ in told if place != _ENV}
+    for place, text in texts_in_config(config):
+        key = text.partition("=")[0] if place == _ENV else place.partition(_LABEL)[2]
+        if place in places or (place, key) in told:
+            continue
+        yield from (SecretFact(place=place, key=key, rule=rule) for rule in shapes_in(text))
 
 
 def _known(config: Mapping[str, object], rules: Rules) -> Iterator[SecretFact]:

@@ -45,6 +45,7 @@ _WORDS = tuple(
     for word in words
 )
 
+_IN_SHAPES = frozenset({"npm", "github_token"})
 _LONGEST_LINE = 1024
 _OVERLAP = 200
 _SHORTEST = 6
@@ -179,19 +180,39 @@ def _shaped(content: bytes, text: str, *, likely: bool) -> Iterator[Hit]:
     """
     if _PRIVATE.search(text):
         yield Hit("", "private key")
-    lower = content.lower()
-    modules = {m for word, any_case, m in _WORDS if word in (lower if any_case else content)}
+    modules = _modules(content)
     hinted = any(hint.search(content) for hint in _HINTS)
     if not modules and not hinted:
         return
     lines, told = _bounded(text), False
-    for plugin in map(_plugin, sorted(modules)):
-        for match in (m for pattern in plugin.denylist for m in pattern.finditer(lines)):
-            told = True
-            yield Hit(_line(text, match[0]), plugin.secret_type)
+    for rule, value in _matches(modules, lines):
+        told = True
+        yield Hit(_line(text, value), rule)
     for match in SHAPES.finditer(lines) if hinted and not told else ():
         if not _PRIVATE.search(match[0]) and (likely or not _SHOWN_LOGIN.search(match[0])):
             yield Hit(_line(text, match[0]), SHAPE)
+
+
+def shapes_in(text: str) -> list[str]:
+    """Return which rules of the kept-up set find something in a configuration's text, each once.
+
+    What :data:`SHAPES` tells there already is not asked again: ``NPM_CONFIG_PREFIX`` stands in many
+    images, and would load a plugin for nothing.
+    """
+    modules = _modules(text.encode("utf-8", "surrogateescape")) - _IN_SHAPES
+    return list(dict.fromkeys(rule for rule, _ in _matches(modules, _bounded(text))))
+
+
+def _modules(content: bytes) -> set[str]:
+    """Return the plugins that can find something; a look at bytes dismisses the others."""
+    lower = content.lower()
+    return {m for word, any_case, m in _WORDS if word in (lower if any_case else content)}
+
+
+def _matches(modules: Iterable[str], lines: str) -> Iterator[tuple[str, str]]:
+    for plugin in map(_plugin, sorted(modules)):
+        for pattern in plugin.denylist:
+            yield from ((plugin.secret_type, match[0]) for match in pattern.finditer(lines))
 
 
 @lru_cache(maxsize=32)
