@@ -12,6 +12,7 @@ do not count.
 import json
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,7 @@ class Recorder:
         return found
 
     def _rule(self, gate: str, rule: rules.Rule) -> rules.Rule:
+        @wraps(rule)  # its docstring is what the pages tell of it
         def ruled(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
             facts = [m.facts for m in members if m.facts is not None]
             return tuple(self._told(gate, told, facts) for told in rule(members, fleet))
