@@ -402,6 +402,19 @@ def test_the_settings_of_an_image(files: list[Member], verdict: Verdict, tmp_pat
     assert found.verdict is verdict, told(found)
 
 
+@pytest.mark.parametrize(
+    ("uid", "mode", "verdict"),
+    [(1000, 0o755, PASS), (1001, 0o755, FAIL), (1001, 0o775, UNSEEN)],
+    ids=["its own", "another's", "a group's that nobody tells"],
+)
+def test_who_may_write_in_an_images_agent_folder(
+    uid: int, mode: int, verdict: Verdict, tmp_path: Path
+) -> None:
+    agent = Member("home/node/.pi/agent", kind="directory", mode=mode, uid=uid)
+    found = asked(baked(tmp_path, [*with_pi(), agent]), "pi")["pi.writable"]
+    assert found.verdict is verdict, told(found)
+
+
 def test_the_date_is_shown_and_decides_nothing(tmp_path: Path) -> None:
     where = baked(tmp_path, extra={"created": "2031-01-01T00:00:00Z"})
     found = asked(where)["image.date"]
