@@ -21,7 +21,14 @@ from fleet.verifier.fleetwide.member import (
     whole,
 )
 from fleet.verifier.images import older_image
-from fleet.verifier.model import Judgement, Verdict, failed, passed, warned
+from fleet.verifier.model import (
+    Judgement,
+    Verdict,
+    failed,
+    not_applicable,
+    passed,
+    warned,
+)
 
 
 def fresh(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
@@ -95,6 +102,8 @@ def _drift(
     lines = [f"{c.side}: {_at(c)}" for copies in apart or seen for c in copies]
     if apart or older:
         found = failed(f"the bridge {bad}" if apart else "made of an older image", *lines, *older)
+    elif seen and not any(copy.bytes for copies in seen for copy in copies):
+        found = not_applicable("no side carries a bridge", *lines)
     else:
         found = passed(f"the bridge {good}", *lines)
     judged = whole(found, sum(map(len, seen)), unseen, away)

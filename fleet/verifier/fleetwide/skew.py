@@ -15,7 +15,7 @@ from fleet.verifier.fleetwide.member import (
     carriers,
     whole,
 )
-from fleet.verifier.model import Judgement, passed, warned
+from fleet.verifier.model import Judgement, not_applicable, passed, warned
 
 
 def skew(members: Sequence[Member], fleet: Sequence[Target]) -> tuple[Told, ...]:
@@ -48,6 +48,8 @@ def _compared(group: Sequence[Member], elsewhere: int) -> Judgement:
     lines = [f"{told}: {', '.join(sides)}" for (_, told), sides in of.items()]
     if different > 1:
         found = warned(f"{different} different bridges on {len(seen)} targets", *lines)
+    elif seen and not any(copy.sha256 for copy in seen):
+        found = not_applicable("no target of the group carries a bridge")
     else:
         found = passed(f"one bridge on {len(seen)} targets", *lines)
     return whole(found, len(seen), unseen, elsewhere)

@@ -54,7 +54,9 @@ def member(
     if not seen:
         return Member(made, resolved, None, TOOLKIT, "connection refused")
     world = World().launch(variables={"MEMPALACE_PI_DEVICE": device} if device else {})
-    if content is not None:
+    if content is None:
+        world.nothing_else([LINK])
+    else:
         world.file(LINK, content)
     facts = world.facts(made)
     if not device:
@@ -211,6 +213,22 @@ def test_the_spread_is_told_group_by_group() -> None:
     assert told.message == "2 different bridges on 2 targets"
     assert "toolkit aaaaaaa of 2026-08-12, 1 behind: laptop" in told.evidence
     assert ("fleet.skew", "old") not in found
+
+
+def test_where_nobody_carries_a_bridge_nothing_is_compared() -> None:
+    without = (
+        member("desk", content=None),
+        member("laptop", content=None),
+        member("box", content=None, address="docker-daemon:box", image="sha256:1"),
+        member("box-run", content=None, address="container:box"),
+    )
+    found = judged(*without)
+    for told in (found["fleet.skew", "fleet"], found["bridge.fresh", "fleet"]):
+        assert told.verdict is Verdict.NOT_APPLICABLE, told
+        assert "carries a bridge" in told.message
+    # One that does, among others that do not, is no fleet of one commit.
+    mixed = judged(*without, member("vault"))["fleet.skew", "fleet"]
+    assert mixed.verdict is Verdict.WARN, mixed
 
 
 def test_the_skew_of_a_part_is_not_checked() -> None:
