@@ -44,6 +44,7 @@ _LETTER = {
 # Reads that tell what stands under a name, where the name is public.
 _NAMED = (Read.ENV, Read.JSON)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+=[A-Za-z0-9_.-]+")
 _NONCE = re.compile(r"[A-Za-z0-9_-]{4,128}")
 _COMMENT_OR_INDENT = re.compile(r"^[ \t]*(?:#.*\n)?", re.MULTILINE)
 _SPECIAL = re.compile(r"([].[\\^$*+?(){}|])")
@@ -112,6 +113,9 @@ def _path(key: str, question: PathQuestion) -> str:
 
 def _launch(key: str, question: LaunchQuestion) -> Iterator[str]:
     words = [] if question.launch == CONTAINER else launch_words(question.launch)
+    versions = [_asked(command) for command in question.commands if command.version]
+    if versions:
+        yield call("want_versions", *versions)
     yield call("ask_launch", key, _names(question.public), _names(question.secret), *words)
     for number, command in enumerate(question.commands):
         yield _command(f"{key}.{number}", command)
@@ -138,8 +142,20 @@ def _command(key: str, question: CommandQuestion) -> str:
     manifest = "1" if question.manifest else "0"
     words = [question.name, _LETTER[question.read], str(TEXT_LIMIT), manifest]
     if question.version or question.every or question.beside:
-        words += [question.version, "1" if question.every else "0", *map(_beside, question.beside)]
+        flags = ("1" if flag else "0" for flag in (question.version, question.every))
+        words += [*flags, *map(_beside, question.beside)]
     return call("ask_command", key, *words)
+
+
+def _asked(question: CommandQuestion) -> str:
+    """Return a program and the argument that makes it tell its version, as a launch is told them.
+
+    Both stand unquoted in the launch's own words, and are of the catalogue.
+    """
+    asked = f"{question.name}={question.version}"
+    if not _PROGRAM.fullmatch(asked):
+        raise UsageError("a program whose version is asked for has a plain name", where=asked)
+    return asked
 
 
 def _beside(path: str) -> str:

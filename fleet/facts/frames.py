@@ -111,6 +111,20 @@ class Record:
             raise self.wrong("a field is no sha256")
         return text
 
+    def digests(self, index: int) -> tuple[str, ...]:
+        """Return a field of one or more sha256 in hex, a blank between."""
+        found = tuple(self.text(index).split(" "))
+        if not all(_SHA256.fullmatch(name) for name in found):
+            raise self.wrong("a field is no sha256")
+        return found
+
+    def numbers(self, index: int) -> tuple[int, ...]:
+        """Return a field of numbers, a blank between."""
+        found = self.text(index).split(" ")
+        if not all(re.fullmatch(r"[0-9]{1,19}", word) for word in found):
+            raise self.wrong("a field is no number")
+        return tuple(int(word) for word in found)
+
     def wrong(self, why: str) -> ProbeError:
         """Return the error that says what is wrong with this record."""
         return not_understood(f"{why} in a record `{self.kind}`")

@@ -82,13 +82,20 @@ class PathReader:
         self._known = request.known
         self._sent: dict[str, bytes | None] = {}
         for record in answer.many("data"):
-            self._take_content(record)
+            self._take_contents(record)
 
-    def _take_content(self, record: Record) -> None:
-        name, held = record.digest(0), record.raw(1) or b""
-        if name is None or name in self._sent or name in self._known:
-            raise record.wrong("a content was not to be sent")
-        self._sent[name] = held if hashlib.sha256(held).hexdigest() == name else None
+    def _take_contents(self, record: Record) -> None:
+        """Take contents that were sent one after the other; sizes only say where each ends."""
+        names, held = record.digests(0), record.raw(1) or b""
+        sizes = record.numbers(2) if len(names) > 1 else (len(held),)
+        if len(sizes) != len(names):
+            raise record.wrong("it has not as many sizes as contents")
+        at = 0
+        for name, size in zip(names, sizes, strict=True):
+            if name in self._sent or name in self._known:
+                raise record.wrong("a content was not to be sent")
+            content, at = held[at : at + size], at + size
+            self._sent[name] = content if hashlib.sha256(content).hexdigest() == name else None
 
     def questions(self, questions: Iterable[PathQuestion]) -> dict[str, PathFact]:
         """Return the facts of all paths; a path that was asked twice has one fact of both."""

@@ -32,8 +32,8 @@ def split(facts: Facts) -> tuple[bytes, list[Json]]:
     except PydanticSerializationError:  # a lone surrogate, which JSON cannot say
         tree = clean(facts.model_dump(mode="json", exclude={"contents"}))
     aside: list[Json] = []
-    body = _apart(tree, aside)
-    return packed(body), aside
+    _set_aside(tree, aside)
+    return packed(tree), aside
 
 
 def joined(body: bytes, aside: list[Json], contents: dict[str, bytes], *, where: str) -> Facts:
@@ -79,19 +79,19 @@ def clean(tree: Json) -> Json:
     return [clean(one) for one in tree] if isinstance(tree, list) else tree
 
 
-def _apart(tree: Json, aside: list[Json]) -> Json:
+def _set_aside(tree: Json, aside: list[Json]) -> None:
+    """Move the values that are new each time out of a tree, which is changed."""
     if isinstance(tree, dict):
-        return {key: _kept(key, tree[key], aside) for key in tree}
-    if isinstance(tree, list):
-        return [_apart(one, aside) for one in tree]
-    return tree
-
-
-def _kept(key: str, value: Json, aside: list[Json]) -> Json:
-    if key in VOLATILE and isinstance(value, str | int):
-        aside.append(value)
-        return HELD
-    return _apart(value, aside)
+        for key, value in tree.items():
+            if isinstance(value, dict | list):
+                _set_aside(value, aside)
+            elif key in VOLATILE and value is not None and not isinstance(value, float):
+                aside.append(value)
+                tree[key] = HELD
+    elif isinstance(tree, list):
+        for one in tree:
+            if isinstance(one, dict | list):
+                _set_aside(one, aside)
 
 
 def _together(tree: Json, values: Iterator[Json]) -> Json:

@@ -4,8 +4,9 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from fleet import __version__
 from fleet.errors import HistoryError
@@ -28,6 +29,9 @@ from fleet.verifier.run import Run, TargetResult
 
 HASH = 32  # bytes of a sha256
 
+#: All of a finding but its target.
+_told_of = attrgetter(*(field.name for field in fields(Finding) if field.name != "target"))
+
 
 class Writer:
     """Writes one run; the transaction is the caller's."""
@@ -37,7 +41,7 @@ class Writer:
         self._blobs = blobs
         self._veil = veil
         self._aside: list[Json] = []
-        self._told: dict[Finding, int] = {}
+        self._told: dict[object, int] = {}
 
     def run(self, run: Run, beside: Beside) -> str:
         """Keep a run, and return the name it goes by: its id, with a number where it was taken."""
@@ -182,7 +186,7 @@ class Writer:
 
     def _finding(self, finding: Finding) -> int:
         """Keep a finding without its target; most are told of many targets."""
-        shared = replace(finding, target="")
+        shared = _told_of(finding)
         if shared not in self._told:
             self._told[shared] = self._finding_anew(finding)
         return self._told[shared]

@@ -32,6 +32,8 @@ WHOLE = Request(
     interfaces=True,
 )
 SHA = hashlib.sha256(b"content\n").hexdigest()
+OTHER = hashlib.sha256(b"more").hexdigest()
+PACKED = "b" + base64.b64encode(b"content\nmore").decode()
 DIGEST = "ab" * 32
 RECORDS = (
     "begin =fleet.answer/1",
@@ -161,6 +163,10 @@ def test_noise_inside_a_line_is_noticed() -> None:
         ("data", f"data ={SHA} bY29"),
         ("data", f"data ={SHA} xABC"),
         ("data", f"data ={SHA} ?abc"),
+        ("data", f"data ={SHA}^{OTHER} {PACKED}"),
+        ("data", f"data ={SHA}^{OTHER} {PACKED} =1"),
+        ("data", f"data ={SHA}^{OTHER} {PACKED} =1^x"),
+        ("data", f"data ={SHA}^{SHA} {PACKED} =1^2"),
         ("interfaces", "interfaces =ip l"),
         ("interfaces", "interfaces =ip l|a|\x1b[31m"),
         ("data", f"data - b{base64.b64encode(b'x').decode()}"),
@@ -190,6 +196,14 @@ def test_content_that_is_not_what_its_hash_says_is_told_honestly() -> None:
     assert fact.why == "it changed while it was read"
     gone = answer(changed("data", ""), WHOLE).paths["/f"]
     assert gone.state is State.UNREADABLE
+
+
+def test_contents_that_were_sent_together_are_told_apart_by_their_sizes() -> None:
+    together = f"data ={OTHER}^{SHA} b{base64.b64encode(b'morecontent' + bytes([10])).decode()}"
+    facts = answer(changed("data", f"{together} =4^8"), WHOLE)
+    assert facts.content(facts.paths["/f"]) == b"content\n"
+    fact = answer(changed("data", f"{together} =5^8"), WHOLE).paths["/f"]
+    assert (fact.state, fact.why) == (State.UNREADABLE, "it changed while it was read")
 
 
 def test_content_nobody_asked_for_is_refused() -> None:

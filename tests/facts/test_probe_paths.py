@@ -210,6 +210,15 @@ def test_content_travels_once_and_never_when_known(shell: Shell, tmp_path: Path)
     assert again.paths == facts.paths
 
 
+def test_contents_of_many_bytes_together_are_all_sent(shell: Shell, tmp_path: Path) -> None:
+    held = {tmp_path / n: n.encode() * 600_000 for n in ("a", "b", "c")}
+    for file, content in held.items():
+        file.write_bytes(content)
+    paths = tuple(PathQuestion(str(file), Read.WHOLE, limit=700_000) for file in held)
+    facts = shell.facts(Request(NONCE, paths=paths))
+    assert {facts.content(facts.paths[str(file)]) for file in held} == set(held.values())
+
+
 def test_large_content_is_not_read_and_says_so(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"x" * 11)
     question = PathQuestion(str(tmp_path / "f"), Read.WHOLE, limit=10)

@@ -61,12 +61,15 @@ _cut() { # text of words -> _a the first, _b the rest
   case $1 in *' '*) _b=${1#* } ;; esac
 }
 
+_packing() { # how bytes are packed here -> _pack; lost where it is found out in a pipe
+  [ -z "$_pack" ] || return 0
+  if base64 -w0 </dev/null >/dev/null 2>&1; then _pack=w
+  elif base64 </dev/null >/dev/null 2>&1; then _pack=b
+  else _pack=x; fi
+}
+
 _packed() { # stdin -> one field
-  if [ -z "$_pack" ]; then
-    if base64 -w0 </dev/null >/dev/null 2>&1; then _pack=w
-    elif base64 </dev/null >/dev/null 2>&1; then _pack=b
-    else _pack=x; fi
-  fi
+  _packing
   case $_pack in
     w) printf b && base64 -w0 ;;
     b) printf b && base64 | tr -d '\n' ;;

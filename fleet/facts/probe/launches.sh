@@ -9,6 +9,16 @@ _REPORT=$_REPORT'eval "[ -n \"\${$fleet_n+x}\" ]" || continue; eval "fleet_v=\$$
 _REPORT=$_REPORT'printf "@%s %s\n%s\n" $fleet_nonce "$fleet_n" "$fleet_v"; done; '
 _REPORT=$_REPORT'printf "@%s ]\n" $fleet_nonce'
 
+# What programs of its PATH say of themselves, after all that it exports: they may never end. Each is
+# the first that lies there, and not more of it is read than a version takes.
+_ASK='for fleet_n in $fleet_programs; do fleet_p=$PATH:; while [ -n "$fleet_p" ]; do '
+_ASK=$_ASK'fleet_v=${fleet_p%%:*}; fleet_p=${fleet_p#*:}; fleet_v=${fleet_v%/}/${fleet_n%%=*}; '
+_ASK=$_ASK'if [ -f "$fleet_v" ] && [ -x "$fleet_v" ]; then '
+_ASK=$_ASK'printf "@%s program %s\n" $fleet_nonce "$fleet_v"; '
+_ASK=$_ASK'"$fleet_v" "${fleet_n#*=}" </dev/null 2>/dev/null | for fleet_i in 1 2 3 4; do '
+_ASK=$_ASK'IFS= read -r fleet_l || [ -n "$fleet_l" ] || break; printf "%s\n" "$fleet_l"; done; '
+_ASK=$_ASK'break; fi; done; done; printf "@%s )\n" $fleet_nonce'
+
 _original() { # give back the environment the probe was started with
   PATH=$_P0
   if [ -n "$_L1" ]; then LC_ALL=$_L0; else unset LC_ALL; fi
@@ -95,14 +105,22 @@ _run() { # command...: what it reports between its marks -> _ans, its status and
       _original
       _limited "$@" </dev/null
       printf '\n@%s=%s\n\n' "$_N" "$? $_late" # one line more than needed: some sed read one ahead
-    } 2>/dev/null | sed -n -e "/^@$_N=/{p;q;}" -e "/^@$_N \[/,/^@$_N ]/p"
+    } 2>/dev/null | sed -n -e "/^@$_N=/{p;q;}" -e "/^@$_N \[/,/^@$_N $_lend/p"
   )
   _rc=${_ans##*"@$_N="}
 }
 
+want_versions() { # program=argument...: what the next launch asks for
+  _programs=$*
+}
+
 ask_launch() { # key, public names, secret names, shell words...
-  _ke=$1 _pu=$2 _se=$3 _lp='' _lok=0
+  _ke=$1 _pu=$2 _se=$3 _lp='' _lok=0 _lend=']' _told=''
   _lr="fleet_nonce=$_N fleet_names=\"PATH $_pu $_se\"; $_REPORT"
+  if [ -n "${_programs-}" ]; then
+    _lr="$_lr; fleet_programs=\"$_programs\"; $_ASK"
+    _programs='' _lend=')'
+  fi
   shift 3
   if [ $# -gt 0 ]; then
     PATH=$_P0 command -v "$1" >/dev/null 2>&1 ||
@@ -118,7 +136,8 @@ ask_launch() { # key, public names, secret names, shell words...
       _lok=1
       _out launch "$_ke" =ok -
       _variables "$_ke" "$_pu" "$_se"
-      ! _value PATH || _lp=$_v ;;
+      ! _value PATH || _lp=$_v
+      [ $_lend = ']' ] || _told=${_ans#*"$_NL@$_N ]"} ;;
     *)
       _late=${_rc#* }
       _ending "${_rc% *}" "$_late"
@@ -184,10 +203,10 @@ ask_crontab() { # word: how many lines of this user's crontab hold it, comments 
 }
 
 ask_command() { # key, name, read, limit, manifest (0 1): looked up on the PATH of the last launch;
-  # further: the argument that prints its version, whether to tell every one (0 1), what to read
-  # beside the manifest
+  # further: whether its version was asked for, whether to tell every one (0 1), what to read beside
+  # the manifest
   [ $_lok = 1 ] || return 0
-  _way=${_lp:+$_lp:} _hits=0 _ke=$1 _nm=$2 _re=$3 _lim=$4 _man=$5 _ver=${6-} _all=${7-0}
+  _way=${_lp:+$_lp:} _hits=0 _ke=$1 _nm=$2 _re=$3 _lim=$4 _man=$5 _ver=${6-0} _all=${7-0}
   if [ $# -gt 7 ]; then shift 7; else set --; fi
   while [ -n "$_way" ]; do
     _dir=${_way%%:*} _way=${_way#*:}
@@ -209,7 +228,7 @@ _first() { # key, file, what to read beside the manifest...: the program that a 
   _out command "$1" =1
   ask_path "$1.file" "$_re" "$_lim" "$2"
   [ "$_man" = 0 ] || _manifest "$1.manifest" "$_lim"
-  [ -z "$_ver" ] || _version "$1" "$2"
+  [ "$_ver" = 0 ] || _version "$1" "$2"
   [ $# -gt 2 ] && [ -n "$_home" ] || return 0
   _ckey=$1 _bn=0
   shift 2
@@ -224,17 +243,13 @@ _more() { # key, file: a further program of that name
   [ "$_man" = 0 ] || _manifest "$1.manifest" "$_lim"
 }
 
-_version() { # key, file: what it prints when it is asked for its version, in the launch's PATH
-  _find_timeout
-  _r=$(
-    _original
-    PATH=$_lp
-    export PATH
-    _limited "$2" "$_ver" </dev/null 2>/dev/null | {
-      PATH=$_P0:/usr/bin:/bin
-      head -c 400
-    }
-  ) 2>/dev/null
+_version() { # key, file: what the launch was told when it asked this file for its version
+  _r=''
+  case $_told in *"$_NL@$_N program $2$_NL"*)
+    _r=${_told#*"$_NL@$_N program $2"}
+    _r=${_r%%"$_NL@$_N"[ =]*} _r=${_r#"$_NL"} ;;
+  esac
+  [ ${#_r} -le 400 ] || _r=''
   case $_r in
     *"$_NL"*)
       _ifs=$IFS IFS=$_NL

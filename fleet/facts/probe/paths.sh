@@ -269,8 +269,8 @@ _sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
   fi
 }
 
-_content() { # number: the hash of one file, and its bytes when they are wanted
-  eval "_fi=\$_f_$1 _ke=\$_key_$1 _ki=\$_rd_$1 _h=\$_sum_$1"
+_content() { # number: the hash of one file; its bytes are sent later when they are wanted
+  eval "_fi=\$_f_$1 _ke=\$_key_$1 _ki=\$_rd_$1 _h=\$_sum_$1 _sz=\$_size_$1"
   if [ "$_sha" = none ]; then _note "$_ke" unsupported 'no tool for sha256 on this machine'; return 0; fi
   [ -n "$_h" ] || _hash_of "$(_sha256 2>/dev/null <"$_fi")"
   if [ -z "$_h" ]; then _note "$_ke" unreadable 'it could not be read'; return 0; fi
@@ -278,10 +278,21 @@ _content() { # number: the hash of one file, and its bytes when they are wanted
   [ "$_ki" = w ] || return 0
   case $_KNOWN in *" $_h "*) return 0 ;; esac
   _KNOWN="$_KNOWN$_h "
+  [ $((_wt + _sz)) -le 1048576 ] || _send
+  _wn=$((_wn + 1)) _wt=$((_wt + _sz)) _wh="$_wh $_h" _ws="$_ws $_sz" _wl="$_wl \"\$_f_$1\""
+}
+
+_send() { # the wanted bytes of several files, one after the other: one program packs them all
+  [ $_wn -gt 0 ] || return 0
+  _packing
   _n=$((_n + 1))
-  printf '%s' "@fleet$_TAB$_N$_TAB$_n${_TAB}data$_TAB=$_h$_TAB"
-  _packed 2>/dev/null <"$_fi"
-  printf '%s\n' "$_TAB."
+  printf '%s' "@fleet$_TAB$_N$_TAB$_n${_TAB}data$_TAB=${_wh# }$_TAB"
+  case $_wn in
+    1) eval "_packed 2>/dev/null <$_wl" ;;
+    *) eval "cat$_wl" 2>/dev/null | _packed 2>/dev/null ;;
+  esac
+  printf '%s\n' "$_TAB=${_ws# }$_TAB."
+  _wn=0 _wt=0 _wh='' _ws='' _wl=''
 }
 
 _pem() { # key, file: its certificates; a key beside them does not travel
@@ -326,7 +337,7 @@ answer_paths() { # answer for all paths that were walked since the last time
   [ $_k -gt 0 ] || return 0
   _stat_out
   _sums
-  _z=0
+  _z=0 _wn=0 _wt=0 _wh='' _ws='' _wl=''
   while [ $_z -lt $_k ]; do
     _z=$((_z + 1))
     eval "_fi=\$_f_$_z _ke=\$_key_$_z _ki=\$_kind_$_z\$_rd_$_z _pu=\$_pub_$_z _lm=\$_lim_$_z"
@@ -346,5 +357,6 @@ answer_paths() { # answer for all paths that were walked since the last time
         _out may "$_ke" "$_q" ;;
     esac
   done
+  _send
   _k=0 _list=''
 }
