@@ -112,6 +112,14 @@ def test_an_unreachable_target_is_one_error(nested: Nested) -> None:
     assert (alone.ret, counts(alone)) == (1, {"errors": 1})
 
 
+def test_where_no_target_answers_no_test_passes(nested: Nested) -> None:
+    nested.gone("laptop").gone("vault")
+    told = nested.run("-ra")
+    assert told.ret == 1
+    assert counts(told) == {"errors": 2, "skipped": 5 + FLEETWIDE}
+    told.stdout.fnmatch_lines(["SKIPPED*nothing was checked: no target answered*"])
+
+
 def test_what_could_not_be_asked_is_asked_again_by_last_failed(nested: Nested) -> None:
     nested.gone("vault").target("laptop")
     nested.run()
