@@ -124,3 +124,29 @@ def test_the_dashboard_has_the_form_that_grafana_loads() -> None:
         assert len(refs) == len(set(refs))
         for target in panel["targets"]:
             assert set(re.findall(r"\$(\w+)", target["expr"])) <= variables
+
+
+def test_grafanas_own_models_load_the_dashboard_and_lose_nothing() -> None:
+    """What Grafana's foundation SDK does not know, it drops: then it would not be there again."""
+    sdk = "grafana_foundation_sdk"
+    models = pytest.importorskip(f"{sdk}.models.dashboard")
+    encoder = pytest.importorskip(f"{sdk}.cog.encoder")
+    pytest.importorskip(f"{sdk}.cog.plugins").register_default_plugins()
+    loaded = models.Dashboard.from_json(dashboard())
+    assert {type(target).__module__ for panel in loaded.panels for target in panel.targets} == {
+        f"{sdk}.models.prometheus"
+    }
+    again = json.loads(encoder.JSONEncoder().encode(loaded))
+    assert list(lost(dashboard(), again, "")) == []
+
+
+def lost(told: Any, again: Any, place: str) -> Iterator[str]:
+    """Yield the places of what is not there again, or is another."""
+    if isinstance(told, dict) and isinstance(again, dict):
+        for key, value in told.items():
+            yield from lost(value, again.get(key), f"{place}/{key}")
+    elif isinstance(told, list) and isinstance(again, list) and len(told) == len(again):
+        for number, (one, other) in enumerate(zip(told, again, strict=True)):
+            yield from lost(one, other, f"{place}/{number}")
+    elif told != again:
+        yield place
