@@ -209,6 +209,30 @@ def test_a_file_changed_between_plan_and_apply_is_refused(bench: Bench) -> None:
     assert "nothing was changed" in str(error)
 
 
+def test_of_many_files_all_that_changed_are_told_before_anything_is_done(bench: Bench) -> None:
+    names = ["a", "b c", "back\\slash", "-d", "$e", "gone", "linked"]
+    old, new = (
+        [Item("kit", f"n{at}", f"~/{name}", FileBody(Content(data=data), 0o644)) for at, name in n]
+        for data, n in ((b"old", [*enumerate(names)]), (b"new", [*enumerate(names)]))
+    )
+    bench.bring(*old)
+    made = bench.plan(*new)
+    for name in ("b c", "back\\slash", "$e"):
+        bench.write(name, "theirs")
+    (bench.home / "gone").unlink()
+    (bench.home / "linked").unlink()
+    (bench.home / "linked").symlink_to("a")
+    before = bench.tree()
+
+    applied = bench.apply(made)
+
+    assert applied.refused == "the target changed since the plan"
+    touched = {1: "b c", 2: "back\\slash", 4: "$e", 5: "gone", 6: "linked"}
+    wanted = {f"kit.n{at} ({bench.home}/{name})" for at, name in touched.items()}
+    assert set(applied.changed) == wanted
+    assert bench.tree() == before
+
+
 def test_an_adopted_link_to_a_dotfile_comes_back(bench: Bench) -> None:
     bench.write("dots/f", "dots\n")
     (bench.home / "f").symlink_to("dots/f")

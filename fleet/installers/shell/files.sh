@@ -24,11 +24,12 @@ keep() {
   fi
 }
 
-# replace PATH NEW OLD: NEW is ready beside; OLD is empty where nothing lies at PATH.
+# replace PATH NEW OLD [LOOK]: NEW is ready beside; OLD is empty where nothing lies at PATH. LOOK is
+# what NEW was just seen to be.
 replace() {
   [ -z "$3" ] || keep "$1" "$3" || fail keep
-  look "$2"
-  about "$sum"
+  [ -n "${4:-}" ] || look "$2"
+  about "${4:-$sum}"
   swap "$2" "$1" || fail place
   say 'done' "$N"
 }
@@ -51,7 +52,7 @@ put() {
   [ "$sum" = "f$7" ] || unwritten "$4"
   [ "$6" = 600 ] || try chmod "$6" "$4" || fail write
   [ -z "${9:-}" ] || TZ=UTC0 try touch -t "$9" "$4" || fail write
-  replace "$3" "$4" "$5"
+  replace "$3" "$4" "$5" "f$7"
 }
 
 # link N EXPECTED PATH NEW OLD TEXT
@@ -110,15 +111,16 @@ undo_file() {
 }
 
 clean_file() {
-  rm -f "$2"
-  [ -z "$3" ] || [ -n "${4:-}" ] || rm -f "$3"
+  doom "$2"
+  [ -z "$3" ] || [ -n "${4:-}" ] || doom "$3"
 }
 
 undo_again() { undo_file "$@"; }
 
 clean_again() {
-  rm -f "$2" "$4"
-  [ -z "$3" ] || rm -f "$3"
+  doom "$2"
+  doom "$4"
+  [ -z "$3" ] || doom "$3"
 }
 
 # take N EXPECTED PATH OLD

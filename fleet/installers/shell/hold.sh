@@ -6,6 +6,7 @@ LC_ALL=C
 export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 N=0 held='' journal='' child='' refused='' err='' sum='' mode='' reached=0 bad='' over=''
+dooms=0 doomed='' kept=0 files=''
 
 # --- telling -------------------------------------------------------------------------------------
 
@@ -37,12 +38,12 @@ ready() {
   [ "$tool" != none ] || refuse sha256
 }
 
-sha() {
+sha() { # stdin, or files
   case $tool in
-  sha256sum) sha256sum ;;
-  shasum) shasum -a 256 ;;
-  openssl) openssl dgst -sha256 -r ;;
-  sha256) sha256 -q ;;
+  sha256sum) sha256sum "$@" ;;
+  shasum) shasum -a 256 "$@" ;;
+  openssl) openssl dgst -sha256 -r "$@" ;;
+  sha256) sha256 -q "$@" ;;
   esac
 }
 
@@ -75,11 +76,43 @@ is() {
   [ "$sum" = "$1" ]
 }
 
-# hold N EXPECTED PATH: before the first change, find every path that changed since the plan.
+# hold N EXPECTED PATH: before the first change, find every path that changed since the plan. Files
+# are looked at by `holding`, all together: starting a program for each is most of what it costs.
 hold() {
-  is "$2" "$3" && return 0
+  case $2 in f*) if [ -f "$3" ] && [ ! -h "$3" ]; then
+    kept=$((kept + 1))
+    eval "k_$kept=\$1 e_$kept=\$2 p_$kept=\$3"
+    files="$files \"\$p_$kept\""
+    return 0
+  fi ;; esac
+  is "$2" "$3" || moved "$1"
+}
+
+moved() {
   say changed "$1"
   refused=1
+}
+
+holding() {
+  [ -n "$files" ] || return 0
+  sums=$(eval "sha$files" 2>/dev/null) || sums=''
+  ifs=$IFS IFS='
+'
+  set -f
+  # shellcheck disable=SC2086
+  set -- $sums
+  set +f
+  IFS=$ifs
+  whole=$#
+  while [ "$kept" -gt 0 ]; do
+    at=$kept kept=$((kept - 1))
+    if [ "$whole" -ge "$at" ]; then eval "sum=\${$at}"; else sum=''; fi
+    sum=${sum#\\} sum=f${sum%% *}
+    eval "number=\$k_$at expected=\$e_$at where=\$p_$at"
+    # Of one that could not be read no line is there, and each line after it is another file's.
+    [ "$sum" = "$expected" ] || is "$expected" "$where" || moved "$number"
+  done
+  files=''
 }
 
 same() { is "$1" "$2" || fail changed; }
@@ -216,6 +249,7 @@ watch() {
 
 # Everything needed to undo is written before the first change; `at` then grows by a line a step.
 begin() {
+  holding
   [ -z "$refused" ] || refuse changed
   J=$STATE/journal
   try mkdir "$J.new" || refuse state
@@ -279,10 +313,25 @@ commit() {
   clean
 }
 
+# doom PATH: what is to go when all is over; `sweep` takes all of them away at once.
+doom() {
+  [ -e "$1" ] || [ -h "$1" ] || return 0
+  dooms=$((dooms + 1))
+  eval "d_$dooms=\$1"
+  doomed="$doomed \"\$d_$dooms\""
+  [ $((dooms % 200)) -gt 0 ] || sweep
+}
+
+sweep() {
+  [ -z "$doomed" ] || eval "rm -f$doomed"
+  doomed=''
+}
+
 clean() {
   mode=clean
   . "$STATE/journal.done/steps"
   j_steps
+  sweep
   j_gone
   rm -rf "$STATE/journal.done"
   leave 0 j_gone
