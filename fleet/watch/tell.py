@@ -19,6 +19,7 @@ COMMAND = "command:"
 SECONDS = 60
 MOST = 20  # transitions told one by one
 FORMAT = "fleet.transitions/1"
+TEXT = "text"  # apprise's name of plain text
 
 
 class Destination(Protocol):
@@ -77,7 +78,7 @@ def _apprise(number: int, text: str) -> Destination:
 
 
 class _Notifier(Protocol):
-    def notify(self, body: str, title: str) -> object: ...
+    def notify(self, body: str, title: str, *, body_format: str) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,9 @@ class Messenger:
         """Send one message for all of them."""
         title, body = told_text(transitions, MOST)
         try:
-            sent = self.notifier.notify(_safe(body), title)
+            # Said to be plain text, or a mail in HTML would run its lines together and take what a
+            # target said for markup.
+            sent = self.notifier.notify(_safe(body), title, body_format=TEXT)
         except Exception as error:  # noqa: BLE001 - some hundred services, each with its own
             return f"failed ({type(error).__name__})"
         return "" if sent else "the service did not take it"

@@ -3,6 +3,8 @@
 import json
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
+from html import unescape
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 from support.crafted import START
+from support.mail import mail_server
 
 from fleet.cli.watching import destinations
 from fleet.errors import FleetError, SecretError, UsageError
@@ -18,6 +21,7 @@ from fleet.watch.tell import destination
 from fleet.watch.transitions import Mood, Transition
 
 CANARY = "canary-5e1f-token"
+MOODS = (Mood.UNSEEN, Mood.HOLDS)
 TOLD = (
     Transition("box\x1b", "bridge.feed", Mood.HOLDS, Mood.FAILS, START, "is gone", "put it back"),
 )
@@ -52,6 +56,36 @@ def test_a_webhook_is_told(hook: tuple[str, list[Any]]) -> None:
     (told,) = heard
     assert told["title"] == "fleet: 1 worse"
     assert "box\\x1b  bridge.feed  fails since 2026-09-01 08:00 UTC: is gone" in told["message"]
+
+
+def test_a_chat_is_told(hook: tuple[str, list[Any]]) -> None:
+    url, heard = hook
+    assert destination(1, Secret(url.replace("json:", "mmost:"))).tell(TOLD) == ""
+    (told,) = heard
+    assert "box\\x1b  bridge.feed  fails since 2026-09-01 08:00 UTC: is gone" in told["text"]
+
+
+@pytest.mark.parametrize("form", ["", "&format=text", "&format=html"])
+def test_in_a_mail_what_a_target_says_is_text(form: str) -> None:
+    attack = "<img src=http://x.example.net/seen> <b>all is well</b> &lt;"
+    moved = [replace(TOLD[0], message=attack), Transition("attic", "", *MOODS, START)]
+    with mail_server() as box:
+        url = f"mailto://127.0.0.1:{box.port}?from=a@example.net&to=b@example.net&mode=insecure"
+        assert destination(1, Secret(url + form)).tell(moved) == ""
+    (mail,) = box.mails
+    assert mail["Subject"] == "fleet: 1 worse, 1 better"
+    parts = {
+        part.get_content_type(): part.get_content()
+        for part in mail.walk()
+        if not part.is_multipart()
+    }
+    assert parts.keys() == ({"text/plain", "text/html"} if "html" in form else {"text/plain"})
+    for kind, text in parts.items():
+        shown = unescape(text).replace("\xa0", " ") if kind == "text/html" else text
+        assert attack in shown
+        assert ("<img" in text) == (kind == "text/plain")
+    lines = [" ".join(line.split()) for line in parts["text/plain"].splitlines()]
+    assert lines[1:] == ["put it back", "attic answers again since 2026-09-01 08:00 UTC"]
 
 
 def test_a_service_that_is_not_there_is_told_without_its_address(
