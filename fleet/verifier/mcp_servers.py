@@ -4,7 +4,7 @@ Two hosts can own them. ``pi-mcp-adapter`` merges up to six files field by field
 and replaces pi's own host; in its exclusive mode it reads one of them only. Without it pi (from
 0.99) reads the file in its agent folder and, in a project that it trusts, ``.pi/mcp.json``; there
 a project's entry without command, url and type changes three settings of the other and keeps the
-rest.
+rest. What pi's own host refuses it tells nobody who does not ask for it (``pi mcp list``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +17,7 @@ from fleet.verifier.json_files import json_files
 from fleet.verifier.launches import text
 from fleet.verifier.look import Look
 from fleet.verifier.pi_sources import sources
+from fleet.verifier.project_trust import project_trust
 
 #: Artifacts of the systems that look at them, in the adapter's order: later ones win.
 ADAPTER_FILES = (
@@ -58,10 +59,11 @@ _SETTINGS_ELSEWHERE = {
 _SERVERS, _SPELT_OTHERWISE = "mcpServers", "mcp-servers"
 _OVERRIDES = ("enabled", "exposure", "toolExposure")
 _STARTS = ("command", "url", "type")
+#: What turns a server off: each host has a word of its own, and does not know the other's.
+_OFF_FOR_ADAPTER, _OFF_FOR_PI = ("disabled", True), ("enabled", False)
 
-
-#: How a later entry goes over an earlier one.
-_Merge: TypeAlias = Callable[[Mapping[str, object], Mapping[str, object]], dict[str, object]]
+#: How a later entry goes over an earlier one; text is why it is refused.
+_Merge: TypeAlias = Callable[[Mapping[str, object], Mapping[str, object]], dict[str, object] | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Server:
         file: the last file that says something about it.
         shadowed: the files before it that name it too.
         under: the key that it stands under there.
+        off: the fields that turn it off, each with the value that does.
     """
 
     name: str
@@ -80,11 +83,12 @@ class Server:
     file: str
     shadowed: tuple[str, ...] = ()
     under: str = "mcpServers"
+    off: tuple[tuple[str, bool], ...] = (_OFF_FOR_ADAPTER, _OFF_FOR_PI)
 
     @property
     def enabled(self) -> bool:
         """Tell whether its host starts it."""
-        return self.fields.get("disabled") is not True and self.fields.get("enabled") is not False
+        return not any(self.fields.get(name) is value for name, value in self.off)
 
     def text(self, name: str) -> str:
         """Return a field that is text; empty where it is not."""
@@ -99,11 +103,16 @@ class Servers:
     Attributes:
         settings: of the host itself, merged likewise.
         unread: lines about files that are there and could not be understood.
+        untrusted: the servers of a project's file that its host does not read, as the project is
+            not trusted.
+        refused: lines about entries that its host does not take.
     """
 
     servers: dict[str, Server] = field(default_factory=dict)
     settings: dict[str, object] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    untrusted: dict[str, Server] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -172,13 +181,29 @@ def adapter_servers(look: Look, added: Mapping[str, object] | None = None) -> Se
 
 def built_in_servers(look: Look, added: Mapping[str, object] | None = None) -> Servers:
     """Merge the files of pi's own host as it does; ``added`` as above."""
-    return _merged(look, BUILT_IN_FILES, _built_in, added)
+    users, of_project = (
+        BUILT_IN_FILES[:1],
+        list(json_files(look, BUILT_IN_FILES[1:], comments=False)),
+    )
+    if not any(file.document is None or file.document.get(_SERVERS) for file in of_project):
+        return _merged(look, users, _built_in, added)
+    trust = project_trust(look)
+    if trust.trusted:
+        return _merged(look, BUILT_IN_FILES, _built_in, added)
+    found = _merged(look, users, _built_in, added)
+    if trust.trusted is None:
+        found.unread.append(f"whether pi reads the file of the project: {trust.why}")
+    for file in of_project:
+        for name, fields in _entries((file.document or {}).get(_SERVERS)).items():
+            found.untrusted[name] = Server(name, fields, file.fact.path)
+    return found
 
 
 def _merged(
     look: Look, names: Sequence[str], merge: _Merge, added: Mapping[str, object] | None = None
 ) -> Servers:
     found = Servers()
+    off = (_OFF_FOR_ADAPTER if merge is _adapted else _OFF_FOR_PI,)
     read = {file.name: file for file in json_files(look, names, comments=False)}
     for name in names:
         file, fact = read.get(name), look.artifact(name)
@@ -197,12 +222,17 @@ def _merged(
             ]
         settings = content.get("settings")
         found.settings |= settings if isinstance(settings, dict) else {}
-        under = _SERVERS if _SERVERS in content else _SPELT_OTHERWISE
+        other = merge is _adapted and _SERVERS not in content
+        under = _SPELT_OTHERWISE if other else _SERVERS
         for server, fields in _entries(content.get(under)).items():
             held = found.servers.get(server)
             shadowed = (*held.shadowed, held.file) if held else ()
             merged = merge(held.fields if held else {}, fields)
-            found.servers[server] = Server(server, merged, fact.path, shadowed, under)
+            if isinstance(merged, str):
+                place = f"server {server} in {fact.path}"
+                found.refused.append(f"{place}: pi's own MCP host refuses {merged}")
+                continue
+            found.servers[server] = Server(server, merged, fact.path, shadowed, under, off)
     return found
 
 
@@ -236,7 +266,26 @@ def _adapted(held: Mapping[str, object], fields: Mapping[str, object]) -> dict[s
     return {n: v for n, v in held.items() if n not in dropped} | dict(fields)
 
 
-def _built_in(held: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+def _built_in(held: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object] | str:
+    """Merge as ``config.js`` of pi 1.6.0 does, as far as what leads to a server goes."""
     if any(name in fields for name in _STARTS):
-        return dict(fields)
-    return dict(held) | {n: v for n, v in fields.items() if n in _OVERRIDES}
+        return _refused(fields) or dict(fields)
+    if not held:
+        return "what names neither a program nor a URL"
+    more = sorted(set(fields) - set(_OVERRIDES))
+    if more:
+        return f"{', '.join(more)} in it, where only {', '.join(_OVERRIDES)} may stand"
+    return dict(held) | dict(fields)
+
+
+def _refused(fields: Mapping[str, object]) -> str:
+    """Tell what pi's own host refuses of an entry that is no override; empty where it is taken."""
+    if fields.get("type") == "sse":
+        return "the type sse"
+    if not any(isinstance(fields.get(name), str) for name in ("command", "url")):
+        return "what names neither a program nor a URL"
+    if not isinstance(fields.get("enabled", True), bool):
+        return "an `enabled` that is neither true nor false"
+    if isinstance(fields.get("url"), str) and not isinstance(fields.get("oauth", {}), dict):
+        return "an `oauth` that is no object"
+    return ""

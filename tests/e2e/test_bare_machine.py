@@ -42,12 +42,16 @@ vars:
   mnemo_install: link
   mnemo_folder: ~/src/pi-mnemo
   mnemo_source: {mnemo}
+  install_mcp_adapter: true
+  mcp_adapter_version: 2.36.0
+  mcp_register: true
+  mcp_clients: [generic, cursor]
 hosts:
   fresh:
     ssh: fresh
     shell: bash -lc
-    systems: [opencode, claude-code, mempalace-cli, pi-mnemo, skills, mempalace-bridge, pi-toolkit,
-      env, pi]
+    systems: [opencode, claude-code, mcp-clients, pi-mcp, mempalace-cli, pi-mnemo, skills,
+      mempalace-bridge, pi-toolkit, env, pi]
     require: [remote, stamp]
     vars: {{device: fresh}}
 """
@@ -166,10 +170,13 @@ def test_2_one_command_brings_everything_in_its_order(stage: Stage) -> None:
     order = [output.index(f"+ {key}:") for key in ("pi.venv", "pi.uv", "pi.node", "pi.pi")]
     assert order == sorted(order)
     assert order[-1] < output.index("+ mempalace-bridge.bridge:")
-    for key in ("opencode.opencode", "mempalace-cli.with-uv", "pi-mnemo.link"):
+    for key in ("opencode.opencode", "mempalace-cli.with-uv", "pi-mnemo.link", "pi-mcp.adapter"):
         assert order[-1] < output.index(f"+ {key}:"), key
     code, output = stage.run("plan", "--no-diff")
     assert (code, "nothing to change" in output) == (0, True), output
+    code, output = stage.run("audit", "--format", "json")
+    bad = [f for f in json.loads(output)["findings"] if f["verdict"] in ("fail", "error")]
+    assert (code, bad) == (0, []), output
 
 
 def test_3_pi_wakes_up_with_what_the_palace_says(stage: Stage) -> None:

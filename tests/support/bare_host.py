@@ -19,7 +19,6 @@ PACKAGES = (
     "debian-archive-keyring",
     "mawk",
     "openssh-server",
-    "procps",
     "python3",
     "sudo",
 )

@@ -25,6 +25,7 @@ from fleet.verifier.model import Finding, Verdict
 
 URL = "https://palace.example.net/mcp"
 PATH = "~/.pi/agent/extensions/mempalace.ts"
+TRUSTED = b'{"defaultProjectTrust": "always"}'
 PI = b'{"name": "@earendil-works/pi-coding-agent", "version": "1.6.0"}'
 
 
@@ -101,18 +102,22 @@ def test_without_the_adapter_its_files_and_words_mean_nothing() -> None:
 
 @pytest.mark.parametrize("path", [AGENT, PROJECT_PI])
 def test_bridge_and_direct_exposure_are_twice_the_tools(path: str) -> None:
-    gate = judged({path: server(url=URL, exposure="direct")})
+    gate = judged({path: server(url=URL, exposure="direct")}, settings=TRUSTED)
     assert (gate.verdict, gate.message) == (Verdict.FAIL, "2 owners: every tool is there twice")
-    assert judged({path: server(url=URL)}).verdict is Verdict.PASS
+    assert judged({path: server(url=URL)}, settings=TRUSTED).verdict is Verdict.PASS
     off = b'{"extensions": ["-builtin:mcp"]}'
     assert judged({path: server(url=URL, exposure="direct")}, settings=off).verdict is Verdict.PASS
 
 
 def test_a_project_changes_the_exposure_of_a_users_server() -> None:
     files = {AGENT: server(url=URL), PROJECT_PI: server(exposure="direct")}
-    assert judged(files).verdict is Verdict.FAIL
+    assert judged(files, settings=TRUSTED).verdict is Verdict.FAIL
+    assert judged(files, settings=b'{"defaultProjectTrust": "never"}').verdict is Verdict.PASS
+    gate = judged(files)
+    assert gate.verdict is Verdict.NOT_CHECKED
+    assert "pi asks its user first" in gate.message
     files = {AGENT: server(url=URL, exposure="direct"), PROJECT_PI: server(enabled=False)}
-    assert judged(files).verdict is Verdict.PASS
+    assert judged(files, settings=TRUSTED).verdict is Verdict.PASS
 
 
 def test_a_pi_of_before_has_no_servers_of_its_own() -> None:

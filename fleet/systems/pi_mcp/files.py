@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import servers_of
-from fleet.verifier.mcp_servers import Server, Servers, adapter_servers, host_of
+from fleet.verifier.mcp_servers import (
+    BUILT_IN_FILES,
+    Server,
+    Servers,
+    adapter_servers,
+    host_of,
+)
 from fleet.verifier.model import Judgement, not_applicable, not_checked, passed, warned
 
 
@@ -33,7 +39,11 @@ def _shadowed(servers: list[Server]) -> Iterator[str]:
 
 
 def _never_read(look: Look, found: Servers) -> Iterator[str]:
-    """Tell of servers that only the adapter would read."""
+    """Tell of servers that only the adapter would read, or pi in a project that it trusts."""
+    for server in found.untrusted.values():
+        told = "pi does not trust the project, and never reads that file"
+        yield f"server {server.name} in {server.file}: {told}"
+    read = {fact.path for name in BUILT_IN_FILES if (fact := look.artifact(name)) is not None}
     for server in adapter_servers(look).servers.values():
-        if server.name not in found.servers and server.enabled:
+        if server.name not in found.servers and server.file not in read and server.enabled:
             yield f"server {server.name} in {server.file}: pi's own MCP host never reads that file"

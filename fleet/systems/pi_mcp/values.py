@@ -25,7 +25,8 @@ def values(look: Look) -> Judgement:
         return not_applicable("pi's own MCP host is turned off")
     found = servers_of(look, host)
     servers = [server for server in found.servers.values() if server.enabled]
-    lines = [line for server in servers for line in _lines(look, server, adapter=host.adapter)]
+    lines = list(found.refused)
+    lines += (line for server in servers for line in _lines(look, server, adapter=host.adapter))
     wrong = [line for line in lines if not isinstance(line, Unseen)]
     if wrong:
         return failed("a server cannot be asked as it is declared", *wrong)
@@ -47,8 +48,6 @@ def _said(server: Server) -> Iterator[str]:
 
 def _lines(look: Look, server: Server, *, adapter: bool) -> Iterator[str]:
     place = f"server {server.name} in {server.file}"
-    if not adapter and server.text("type") == "sse":
-        yield f"{place}: pi's own MCP host refuses the type sse"
     for name in () if adapter else _ONLY_THE_ADAPTER:
         if server.text(name):
             yield f"{place}: pi's own MCP host does not know {name}, and asks without it"
