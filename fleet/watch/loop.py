@@ -151,14 +151,14 @@ class Watch:
         held, found = step(
             self._memory.held, looked(run), datetime.now(UTC), self.plan.hold, fleet.names()
         )
-        conclusion = conclude(run)
-        self.say(f"exit {conclusion.code}: {printable(conclusion.reason)}")
         owed = dict(self._tell(found))
         self._memory = Memory(held, owed)
         try:
             remember(self.plan.memory, self._memory)
         except OSError as error:
             self.say(f"{self.plan.memory} cannot be written: {error.strerror or error}")
+        conclusion = conclude(run)  # said last: who reads it may end the watch, and nothing is lost
+        self.say(f"exit {conclusion.code}: {printable(conclusion.reason)}")
 
     def _tell(self, found: tuple[Transition, ...]) -> Iterator[tuple[int, tuple[Transition, ...]]]:
         """Tell every destination what is new and what it is owed; yields what stays owed."""
