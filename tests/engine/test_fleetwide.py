@@ -62,3 +62,17 @@ def test_what_a_batch_of_a_playbook_saw_is_not_told_as_the_fleet(homes: Homes) -
     _, text = homes.run("provision", str(play), "--yes")
     assert "2 targets asked, 2 answered" in text
     assert "fleet.devices" not in text
+
+
+def test_a_palace_that_answers_nowhere_is_not_said_to_be_cut_off_from_one_place(
+    homes: Homes,
+) -> None:
+    text = homes.inventory.read_text()
+    serves = "groups:\n  palace:\n   systems: [mempalace-serve]\n   hosts:\n"
+    vault = f"    vault: {{local: {homes.home('four')}}}\n"
+    homes.inventory.write_text(text.replace("groups:\n", serves + vault))
+    _, found = homes.audit("--limit", "one,vault")
+    told = found["fleet", "fleet.reach"]
+    assert told["verdict"] == "not-checked", told
+    assert "answers nowhere" in str(told["message"])
+    assert "controller: want not declared, got refused" in str(told["evidence"])
