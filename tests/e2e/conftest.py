@@ -6,10 +6,13 @@ from pathlib import Path
 
 import docker
 import pytest
+from support.base_image import PACKAGES, import_image
+from support.pi import BRIDGE
 from support.rig import (
     BASE,
     LABEL,
     PALACE,
+    PI,
     RUN,
     SshHost,
     base_image,
@@ -18,7 +21,7 @@ from support.rig import (
     ssh_files,
     ssh_host,
 )
-from support.tools import mempalace_tool
+from support.tools import mempalace_tool, pi_tool
 
 NO_ENGINE = "no Docker engine answers (`make test` starts one on Debian as root)"
 
@@ -57,6 +60,24 @@ def images(engine: docker.DockerClient, scratch: Path) -> Iterator[None]:
     yield
     for tag in (BASE, PALACE):
         engine.images.remove(tag, force=True)
+
+
+@pytest.fixture(scope="session")
+def pi_image(
+    engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """An image with node, pi and the toolkit at the paths they have on this machine."""
+    modules = pi_tool().bin_dir.parent.resolve()
+    path = f"{modules}/node/bin:{modules}/.bin:/usr/local/bin:/usr/bin:/bin"
+    yield import_image(
+        engine,
+        PI,
+        tmp_path_factory.mktemp("image"),
+        folders=[str(modules), str(BRIDGE.parents[2])],
+        changes=[f'LABEL {LABEL}="{RUN}"', f"ENV PATH={path}", 'CMD ["sleep", "600"]'],
+        packages=[*PACKAGES, "python3", "libstdc++6"],
+    )
+    engine.images.remove(PI, force=True)
 
 
 @pytest.fixture(scope="session")

@@ -9,16 +9,13 @@ import docker
 import pytest
 from click.testing import CliRunner
 from docker.models.containers import Container
-from support.base_image import PACKAGES, import_image
 from support.pi import BRIDGE, HELPER
-from support.rig import LABEL, NAME, RUN, executed
-from support.tools import pi_tool
+from support.rig import NAME, RUN, executed
 
 from fleet.cli.main import cli
 
 pytestmark = pytest.mark.e2e
 
-TAG = f"fleet-e2e-deep:{RUN}"
 DEPLOYED = f"fleet-e2e-deployed:{RUN}"
 GATES = ("loaded", "tools", "events", "wakeup", "feed", "stamp", "mailbox", "closed")
 EXPORTS = {
@@ -39,22 +36,10 @@ def check(address: str, *words: str) -> tuple[int, Found]:
 
 
 @pytest.fixture(scope="module")
-def devbox(
-    engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Container]:
-    """A container of an image with node, pi and the toolkit, deployed by links."""
-    modules = pi_tool().bin_dir.parent.resolve()
-    path = f"{modules}/node/bin:{modules}/.bin:/usr/local/bin:/usr/bin:/bin"
-    import_image(
-        engine,
-        TAG,
-        tmp_path_factory.mktemp("image"),
-        folders=[str(modules), str(BRIDGE.parents[2])],
-        changes=[f'LABEL {LABEL}="{RUN}"', f"ENV PATH={path}", 'CMD ["sleep", "600"]'],
-        packages=[*PACKAGES, "python3", "libstdc++6"],
-    )
+def devbox(engine: docker.DockerClient, pi_image: str) -> Iterator[Container]:
+    """A container with node, pi and the toolkit, deployed by links."""
     container = engine.containers.run(
-        TAG,
+        pi_image,
         name=f"{NAME}-deep",
         detach=True,
         init=True,
@@ -68,7 +53,6 @@ def devbox(
     executed(container, ["sh", "-c", script])
     yield container
     container.remove(force=True, v=True)
-    engine.images.remove(TAG, force=True)
 
 
 def listing(container: Container) -> str:

@@ -25,6 +25,7 @@ LABEL = "net.example.fleet-e2e"
 LABELS = {LABEL: RUN}
 BASE = f"fleet-e2e-base:{RUN}"
 PALACE = f"fleet-e2e-palace:{RUN}"
+PI = f"fleet-e2e-pi:{RUN}"
 PYTHON_NEEDS = (
     "libbz2-1.0",
     "libexpat1",
