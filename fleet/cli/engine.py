@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fleet.engine.context import Context
     from fleet.engine.deploy import TargetApplied, TargetPlan
     from fleet.engine.facts import Looked
+    from fleet.engine.kept import Keeper
     from fleet.engine.learn import Learned
     from fleet.engine.observer import Observer
     from fleet.engine.options import AuditOptions, DeployOptions
@@ -114,12 +115,23 @@ class Engine:
         observer: "Observer",
         command: str,
         plans: "Sequence[TargetPlan]" = (),
+        keeper: "Keeper | None" = None,
     ) -> "Run":
-        """Look at targets and judge them; those whose plan changes nothing were looked at."""
+        """Look at targets and judge them; those whose plan changes nothing were looked at.
+
+        What is laid out for the history by ``keeper`` is not held beside.
+        """
         from fleet.engine.audit import audit  # noqa: PLC0415 - lazy
 
         seen = self._looks(plans) if plans else {}
-        return audit(targets, context, options, observer, command=command, seen=seen)
+        take = None if keeper is None else keeper.take
+        return audit(targets, context, options, observer, command=command, seen=seen, take=take)
+
+    def keeper(self, context: "Context") -> "Keeper":
+        """Return who lays out for the history what is seen."""
+        from fleet.engine.kept import Keeper  # noqa: PLC0415 - lazy
+
+        return Keeper(context)
 
     def _looks(self, plans: "Sequence[TargetPlan]") -> "Mapping[str, Looked]":
         from fleet.engine.deploy import looks  # noqa: PLC0415 - lazy

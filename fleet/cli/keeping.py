@@ -18,6 +18,7 @@ from fleet.reports.text import printable
 if TYPE_CHECKING:
     from fleet.engine.context import Context
     from fleet.engine.deploy import TargetApplied, TargetPlan
+    from fleet.engine.kept import Keeper
     from fleet.facts.model import Facts
     from fleet.history.model import Acted
     from fleet.history.store import History
@@ -59,6 +60,11 @@ def recalled(options: Options) -> "tuple[Mapping[str, Facts], str]":
     return facts, f"the run {run.id}"
 
 
+def keeps(options: Options) -> bool:
+    """Whether a run is kept: one that judged facts of the history saw nothing new."""
+    return not (options.no_history or options.from_run)
+
+
 def keep(
     run: "Run",
     context: "Context",
@@ -66,12 +72,21 @@ def keep(
     plans: "Sequence[TargetPlan]" = (),
     applied: "Sequence[TargetApplied] | None" = (),
     conclusion: "Conclusion | None" = None,
+    *,
+    keeper: "Keeper | None" = None,
 ) -> None:
     """Keep a run; what goes wrong is told on stderr and changes no exit code.
 
-    A run that judged facts of the history saw nothing new, and is not kept.
+    Args:
+        run: what to keep.
+        context: what it shared.
+        options: whether it is kept, and where.
+        plans: what was planned.
+        applied: what was changed.
+        conclusion: what it came to, where that is not what its findings come to.
+        keeper: has laid its facts out, where the run holds them no more.
     """
-    if options.no_history or options.from_run:
+    if not keeps(options):
         return
     from fleet.engine.kept import pieces  # noqa: PLC0415 - lazy
     from fleet.history.model import Beside  # noqa: PLC0415 - lazy
@@ -83,7 +98,8 @@ def keep(
         who=who(),
         host=platform.node(),
         acted=acted(plans, applied or ()),
-        pieces=pieces(run, context),
+        pieces=pieces(run, context) if keeper is None else keeper.pieces,
+        laid={} if keeper is None else keeper.laid,
         code=ended.code,
         reason=ended.reason,
     )
@@ -111,7 +127,7 @@ class Spared:
     _said: "frozenset[tuple[str, str, Verdict]]" = frozenset()
     _at: datetime | None = None
 
-    def keep(self, run: "Run") -> bool:
+    def keep(self, run: "Run", keeper: "Keeper | None" = None) -> bool:
         """Keep a run where a verdict is another, or the last that was kept is an hour old.
 
         Returns:
@@ -121,7 +137,7 @@ class Spared:
         if self._at is not None and said == self._said and run.started - self._at < HOUR:
             return False
         self._said, self._at = said, run.started
-        keep(run, self.context, self.options)
+        keep(run, self.context, self.options, keeper=keeper)
         return True
 
 

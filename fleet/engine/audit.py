@@ -1,6 +1,6 @@
 """Auditing: look at every target, judge what was seen, and say what it comes down to."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -34,6 +34,7 @@ def audit(
     *,
     command: str = "audit",
     seen: Mapping[str, Looked] | None = None,
+    take: Callable[[Looked], None] | None = None,
 ) -> Run:
     """Look at targets and judge them; with ``options.offline`` judge saved facts instead.
 
@@ -44,6 +45,7 @@ def audit(
         observer: told as it goes on.
         command: the command's name, for the report.
         seen: looks that still hold, by target; those targets are not asked again.
+        take: is given each look as soon as it was judged, and before ``options.lean`` lessens it.
 
     Raises:
         CatalogueError: a system is not known.
@@ -57,7 +59,8 @@ def audit(
     else:
         looked = _looked(chosen, context, options, observer, seen or {})
     standards = Standards(context, started.date())
-    members, results = _judged_as_they_come(looked, chosen, standards, options, observer)
+    taken = looked if take is None else _taken(looked, take)
+    members, results = _judged_as_they_come(taken, chosen, standards, options, observer)
     fleet = context.inventory.targets if context.inventory else chosen
     return Run(
         id=started.strftime("%Y%m%dT%H%M%S.%fZ"),
@@ -91,6 +94,13 @@ def _judged_as_they_come(
         told.target_judged(one.target.name, *in_short(result, strict=options.strict))
     ordered = [came[target.name] for target in targets]
     return tuple(one for one, _ in ordered), tuple(result for _, result in ordered)
+
+
+def _taken(looked: Iterable[Looked], take: Callable[[Looked], None]) -> Iterator[Looked]:
+    """Give each look to somebody else too, once it was used here."""
+    for one in looked:
+        yield one
+        take(one)
 
 
 def gates_of(every: Iterable[Sequence[Resolved]]) -> tuple[Gate, ...]:

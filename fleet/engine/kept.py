@@ -1,18 +1,44 @@
-"""What a run leaves behind for the history: who, and which artifacts lay where."""
+"""What a run leaves behind for the history: its facts, and which artifacts lay where."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from fleet.engine.context import Context
+from fleet.engine.facts import Looked
 from fleet.errors import FleetError
 from fleet.facts.model import Facts, PathFact, git_blob
 from fleet.history.model import Piece
+from fleet.history.split import Laid, split
 from fleet.systems.model import Artifact, Package
-from fleet.systems.resolve import resolve
+from fleet.systems.resolve import Resolved, resolve
 from fleet.verifier.run import Run
 from fleet.verifier.toolkit import Toolkit
 
 LONGEST_VERSION = 60
+
+
+class Keeper:
+    """Lays out for the history what was seen of each target, as soon as it is judged.
+
+    Then its facts need not be held until the last target is judged.
+
+    Attributes:
+        laid: the facts, by target.
+        pieces: the artifacts that lay there, by target.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.laid: dict[str, Laid] = {}
+        self.pieces: dict[str, tuple[Piece, ...]] = {}
+
+    def take(self, looked: Looked) -> None:
+        """Lay out what one look brought; nothing where it brought no facts."""
+        if looked.facts is None:
+            return
+        name, toolkit = looked.target.name, self._context.toolkit(looked.target)
+        self.laid[name] = split(looked.facts)
+        self.pieces[name] = _pieces(looked.resolved, looked.facts, toolkit)
 
 
 def pieces(run: Run, context: Context) -> Mapping[str, tuple[Piece, ...]]:
@@ -26,13 +52,19 @@ def pieces(run: Run, context: Context) -> Mapping[str, tuple[Piece, ...]]:
         except FleetError:
             continue  # the audit told it
         toolkit = context.toolkit(result.target)
-        found[result.target.name] = tuple(
-            piece
-            for r in resolved
-            for name, artifact in r.artifacts.items()
-            for piece in _piece(f"{r.system.system}.{name}", artifact, result.facts, toolkit)
-        )
+        found[result.target.name] = _pieces(resolved, result.facts, toolkit)
     return found
+
+
+def _pieces(
+    resolved: Sequence[Resolved], facts: Facts, toolkit: Toolkit | None
+) -> tuple[Piece, ...]:
+    return tuple(
+        piece
+        for r in resolved
+        for name, artifact in r.artifacts.items()
+        for piece in _piece(f"{r.system.system}.{name}", artifact, facts, toolkit)
+    )
 
 
 def _piece(name: str, artifact: Artifact, facts: Facts, toolkit: Toolkit | None) -> Iterator[Piece]:

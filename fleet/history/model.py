@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from fleet.history.split import Laid
 from fleet.verifier.model import Verdict
 from fleet.verifier.run import UNSEEN
 
@@ -77,6 +78,8 @@ class Beside:
         who: the user who ran it; ``host``: the machine it was run on.
         acted: what was done to targets.
         pieces: the artifacts that lay on each target, by its name.
+        laid: facts of targets that were laid out when they were judged; they stand for those that
+            the run itself has.
         code: the exit code; None where the run was cut, or an older fleet kept it.
         reason: of the exit code.
     """
@@ -85,6 +88,7 @@ class Beside:
     host: str = ""
     acted: tuple[Acted, ...] = ()
     pieces: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
+    laid: Mapping[str, Laid] = field(default_factory=dict)
     code: int | None = None
     reason: str = ""
 

@@ -110,7 +110,7 @@ class Reader:
                 (name,),
             ).fetchall()
         )
-        return Beside(kept.who, kept.host, acted, pieces, kept.code, kept.reason)
+        return Beside(kept.who, kept.host, acted, pieces, code=kept.code, reason=kept.reason)
 
     def run(self, name: str, *, facts: bool = True) -> Run:
         """Return a whole run; ``facts`` false leaves them out, which is quicker.

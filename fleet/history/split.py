@@ -6,7 +6,8 @@ equal where nothing happened, and is kept once.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from pydantic import ValidationError
@@ -25,15 +26,30 @@ VOLATILE = frozenset(
 HELD = 0  # what stands in the body in place of a value that was set aside
 
 
-def split(facts: Facts) -> tuple[bytes, list[Json]]:
-    """Return the body of facts as JSON without contents, and the values set aside, in order."""
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """Facts as they are kept: a small part of what they take as they are used.
+
+    Attributes:
+        body: JSON without contents.
+        aside: the values that were set aside, in the order of the body.
+        contents: bytes by their sha256.
+    """
+
+    body: bytes
+    aside: list[Json]
+    contents: Mapping[str, bytes]
+
+
+def split(facts: Facts) -> Laid:
+    """Lay facts out to be kept."""
     try:
         tree: Json = json.loads(facts.model_dump_json(exclude={"contents"}))
     except PydanticSerializationError:  # a lone surrogate, which JSON cannot say
         tree = clean(facts.model_dump(mode="json", exclude={"contents"}))
     aside: list[Json] = []
     _set_aside(tree, aside)
-    return packed(tree), aside
+    return Laid(packed(tree), aside, facts.contents)
 
 
 def joined(body: bytes, aside: list[Json], contents: dict[str, bytes], *, where: str) -> Facts:

@@ -3,14 +3,13 @@
 import json
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from operator import attrgetter
 
 from fleet import __version__
 from fleet.errors import HistoryError
-from fleet.facts.model import Facts
 from fleet.history.blobs import Blobs
 from fleet.history.codec import (
     acted_json,
@@ -21,8 +20,8 @@ from fleet.history.codec import (
     target_json,
     trouble_json,
 )
-from fleet.history.model import Acted, Beside, Piece
-from fleet.history.split import Json, clean, packed, split
+from fleet.history.model import Acted, Beside
+from fleet.history.split import Json, Laid, clean, packed, split
 from fleet.history.veil import Veil
 from fleet.verifier.model import Finding
 from fleet.verifier.run import Run, TargetResult
@@ -66,7 +65,7 @@ class Writer:
         )
         place = 0
         for result in run.results:
-            self._result(number, place, result, run, beside.pieces)
+            self._result(number, place, result, run, beside)
             place += 1
         for target, findings in by_target(run.fleetwide):
             self._fleetwide(number, place, target, findings, run)
@@ -104,12 +103,13 @@ class Writer:
         place: int,
         result: TargetResult,
         whole: Run,
-        pieces: Mapping[str, Sequence[Piece]],
+        beside: Beside,
     ) -> None:
-        name = result.target.name
+        name, pieces = result.target.name, beside.pieces
+        laid = beside.laid.get(name) or (split(result.facts) if result.facts else None)
         target = self._target(name)
         before = self._before(target)
-        facts, contents = self._facts(result.facts, before)
+        facts, contents = self._facts(laid, before)
         moment = result.facts.taken_at if result.facts else whole.started
         trouble = result.trouble
         self._connection.execute(
@@ -156,20 +156,20 @@ class Writer:
         )
 
     def _facts(
-        self, facts: Facts | None, before: dict[str, int | None]
+        self, laid: Laid | None, before: dict[str, int | None]
     ) -> tuple[int | None, int | None]:
-        if facts is None:
+        if laid is None:
             self._aside.append([])
             return None, None
-        body, aside = split(facts)
-        self._aside.append(aside)
-        kept = [self._blobs.put(data) for data in self._shown(facts)]
+        self._aside.append(laid.aside)
+        kept = [self._blobs.put(data) for data in self._shown(laid)]
         hashes = json.dumps(sorted(kept)).encode()
-        return self._blobs.put(self._veil.over(body), before.get("facts")), self._blobs.put(hashes)
+        body = self._veil.over(laid.body)
+        return self._blobs.put(body, before.get("facts")), self._blobs.put(hashes)
 
-    def _shown(self, facts: Facts) -> Iterator[bytes]:
+    def _shown(self, laid: Laid) -> Iterator[bytes]:
         """Yield contents; what holds a secret's value is not kept, and is not there when judged."""
-        for _, data in sorted(facts.contents.items()):
+        for _, data in sorted(laid.contents.items()):
             if not self._veil.holds(data):
                 yield data
 

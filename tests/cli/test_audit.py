@@ -57,6 +57,7 @@ def test_options_reach_the_engine(here: Path) -> None:
         systems=("mempalace-bridge",),
         require=("feed", "stamp"),
         from_dir=Path("saved"),
+        lean=True,
     )
 
 

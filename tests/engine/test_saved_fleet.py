@@ -11,9 +11,12 @@ import fleet.verifier.code
 import fleet.verifier.shipped_schema
 from fleet.engine.audit import audit
 from fleet.engine.context import load_context
+from fleet.engine.kept import Keeper, pieces
 from fleet.engine.options import AuditOptions
 from fleet.facts import model
 from fleet.facts.jsontext import read_json
+from fleet.history.model import Beside
+from fleet.history.store import History
 from fleet.systems import resolve
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run
@@ -74,6 +77,23 @@ def test_lean_is_the_same_but_for_the_facts(inventory: Path) -> None:
         )
         assert len(small.facts.paths) < len(big.facts.paths)
         assert replace(small, facts=None) == replace(big, facts=None)
+
+
+def test_what_is_laid_out_meanwhile_is_kept_as_the_whole_facts_are(
+    inventory: Path, tmp_path: Path
+) -> None:
+    context = load_context(inventory)
+    keeper = Keeper(context)
+    options = AuditOptions(from_dir=inventory.parent / "facts")
+    whole = audit(targets(context), context, options)
+    lean = audit(targets(context), context, replace(options, lean=True), take=keeper.take)
+    with History(tmp_path / "history.db", write=True) as history:
+        one = history.save(whole, Beside(pieces=pieces(whole, context)))
+        other = history.save(lean, Beside(pieces=keeper.pieces, laid=keeper.laid))
+        for result in whole.results:
+            name = result.target.name
+            assert history.facts(one, name) == history.facts(other, name) == result.facts
+        assert history.beside(one).pieces == history.beside(other).pieces
 
 
 def counted(

@@ -13,6 +13,7 @@ from fleet.cli.engine import Engine
 from fleet.cli.main import cli
 from fleet.engine.context import Context
 from fleet.engine.deploy import TargetPlan
+from fleet.engine.kept import Keeper
 from fleet.engine.observer import Observer
 from fleet.inventory.inventory import Inventory
 from fleet.inventory.model import Target, Value
@@ -47,6 +48,7 @@ class FakeEngine(Engine):
         observer: Observer,
         command: str,
         plans: Sequence[TargetPlan] = (),
+        keeper: Keeper | None = None,
     ) -> Run:
         self.asked.append(("audit", tuple(t.name for t in targets), options, command))
         for target in targets:

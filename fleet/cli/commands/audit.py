@@ -12,6 +12,7 @@ from fleet.engine.options import THREADS
 from fleet.errors import UsageError
 
 if TYPE_CHECKING:
+    from fleet.engine.kept import Keeper
     from fleet.verifier.run import Run
 
 
@@ -58,6 +59,7 @@ def audit(
     from dataclasses import replace  # noqa: PLC0415 - lazy
 
     from fleet.cli.keeping import keep as keep_run  # noqa: PLC0415 - lazy
+    from fleet.cli.keeping import keeps  # noqa: PLC0415 - lazy
     from fleet.cli.output import report  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
 
@@ -74,16 +76,16 @@ def audit(
             hint="leave --executor out, or --keep, --every and --times",
         )
     context, targets = chosen(engine, options)
-    unkept = options.no_history or bool(options.from_run)  # else the history wants all facts
-    asked = replace(options.audit(), lean=unkept)
+    asked = replace(options.audit(), lean=True)  # the keeper has what the history wants
 
-    def once() -> "Run":
+    def once() -> "tuple[Run, Keeper | None]":
+        keeper = engine.keeper(context) if keeps(options) else None
         with watching(len(targets), options) as observer:
-            return engine.audit(targets, context, asked, observer, "audit")
+            return engine.audit(targets, context, asked, observer, "audit", keeper=keeper), keeper
 
     if not repeated:
-        run = once()
-        keep_run(run, context, options)
+        run, kept = once()
+        keep_run(run, context, options, keeper=kept)
         return report(run, options)
     from fleet.cli.keeping import Spared  # noqa: PLC0415 - lazy
     from fleet.cli.repeating import MINUTE, Again, repeat  # noqa: PLC0415 - lazy
@@ -91,8 +93,8 @@ def audit(
     spared = Spared(context, options)
 
     def again() -> "Run":
-        run = once()
-        spared.keep(run)
+        run, kept = once()
+        spared.keep(run, kept)
         return run
 
     with engine.keeping(context):
