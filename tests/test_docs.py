@@ -30,6 +30,7 @@ PAGES = documents.pages()
 ADDED = "csv"  # the format that docs/how-to/add-a-report.md adds, and runs
 # YAML in the pages that is neither an inventory, a playbook nor a system, or no whole one.
 FRAGMENTS = {
+    ("docs/how-to/add-a-connector.md", "systems: [env]"),  # a way it adds; the page is run
     ("docs/how-to/add-a-system.md", "vars: {notes_style"),  # of a system it adds; the page is run
     ("docs/tutorials/provision.md", "waivers:"),  # of the inventory beside it; the page is run
     ("docs/inventory.md", "palace_token: !secret env:PALACE_TOKEN"),
