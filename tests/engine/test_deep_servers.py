@@ -184,10 +184,14 @@ def test_what_is_tried_may_be_tried_by_another_process() -> None:
 
 def test_without_node_nothing_was_tried(homes: Homes, checked: Declare) -> None:
     path = program(homes, "exit 1")
-    checked("claude-code", mempalace_mcp=path)
-    (homes.home("one") / ".profile").write_text("PATH=/nowhere\n")
+    checked(*GATES, mempalace_mcp=path, **ALL)
+    (homes.home("one") / ".profile").write_text(f"PATH={opencode_tool()}\n")
     _, found = homes.audit("--deep")
-    finding = found["one", "claude-code.initialize"]
-    assert (finding["verdict"], "there is no node" in evidence(finding)) == ("not-checked", True)
+    for gate in (*GATES.values(), "opencode.resolved"):
+        finding = found["one", gate]
+        assert (finding["verdict"], "there is no node" in evidence(finding)) == (
+            "not-checked",
+            True,
+        ), gate
     _, found = homes.audit()
-    assert ("one", "claude-code.initialize") not in found
+    assert not {gate for _, gate in found} & {*GATES.values(), "opencode.resolved"}

@@ -98,9 +98,9 @@ class Edge:
             process.terminate()
             process.wait(30)
 
-    def fleet(self, *words: str, **variables: object) -> Result:
-        """Run a command over this machine."""
-        given: Mapping[str, object] = {
+    def variables(self) -> dict[str, str]:
+        """Return what an inventory says of it."""
+        return {
             "palace_url": self.url,
             "direct_url": self.palace.url,
             "palace_ca": str(self.certificate),
@@ -111,8 +111,11 @@ class Edge:
             "proxy_bind": "127.0.0.1",
             "proxy_cert": str(self.certificate),
             "proxy_key": str(self.key),
-            **variables,
         }
+
+    def fleet(self, *words: str, **variables: object) -> Result:
+        """Run a command over this machine."""
+        given: Mapping[str, object] = {**self.variables(), **variables}
         inventory = self.folder / "fleet.yml"
         told = "".join(f"  {name}: {json.dumps(value)}\n" for name, value in given.items())
         inventory.write_text(

@@ -1,16 +1,21 @@
 """The real nginx and the real Caddy before a real palace: deployed, judged, broken, taken away."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.palace_proxy import Edge, program_of
+from support.living import Living, let_others_see
+from support.palace_proxy import PATH, Edge, program_of
+from support.probing import Shell
 from support.proxy import proxied
 from support.tools import mempalace_tool
 
 from fleet.demo.palace import Palace, serving
 from fleet.secrets import Secret
+from fleet.verifier.model import Verdict
 
 TOKEN = "tok-EXAMPLE-proxy-7"
 GATES = {"config", "valid", "loaded", "key", "tls", "answers", "host", "token", "routes", "stream"}
@@ -105,6 +110,33 @@ def test_an_edit_by_hand_is_seen(edge: Edge) -> None:
     assert "differs from its rendering from line" in found["config"]["evidence"][1]
     assert edge.fleet("provision", "--yes", "--adopt").exit_code == 0
     assert edge.audit()["config"]["verdict"] == "pass"
+
+
+def test_a_file_that_is_newer_than_what_runs_was_not_loaded(edge: Edge) -> None:
+    assert edge.fleet("provision", "--yes").exit_code == 0
+    assert edge.audit()["loaded"]["verdict"] != "fail"
+    later = time.time() + 60
+    os.utime(edge.site, (later, later))
+    found = edge.audit()["loaded"]
+    assert found["verdict"] == "fail" or untold(found), found
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as somebody else")
+def test_what_cannot_be_read_is_not_guessed_at(edge: Edge, tmp_path: Path) -> None:
+    assert edge.fleet("provision", "--yes").exit_code == 0
+    with edge.site.open("ab") as site:
+        site.write(b"#" * 600 * 1024)
+    assert edge.audit()["config"]["verdict"] == "not-checked"
+
+    edge.main.chmod(0o600)
+    let_others_see(edge.folder)
+    there = Living(tmp_path, Shell(("sh",), PATH), ("palace-proxy",))
+    where = replace(there.declared(), variables=edge.variables())
+    found = there.findings(where, uid=65534)
+    assert found["proxy.valid"].verdict is Verdict.NOT_CHECKED, found["proxy.valid"]
+    edge.key.parent.chmod(0o700)
+    found = there.findings(where, uid=65534)
+    assert found["proxy.key"].verdict is Verdict.ERROR, found["proxy.key"]
 
 
 def test_below_a_folder_and_by_the_name_that_every_server_takes(edge: Edge, palace: Palace) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.loopback import free_port
+from support.palace_proxy import Edge, program_of
 from support.proxy import proxied, wait_for
 from support.serve import route_cells
 from support.tools import mempalace_tool
@@ -24,7 +25,9 @@ pytestmark = pytest.mark.network
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
     folder = tmp_path_factory.mktemp("vault")
-    with vault(folder, more={"MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS": "localhost"}) as made:
+    # A stream that nobody reads any more is let go only after some seconds.
+    more = {"MEMPALACE_MCP_EXTRA_ALLOWED_HOSTS": "localhost", "MEMPALACE_SSE_MAX_CLIENTS": "99"}
+    with vault(folder, more=more) as made:
         yield made
 
 
@@ -59,6 +62,23 @@ def test_behind_a_proxy_with_an_authority_of_its_own(
     assert "certificate not trusted" in blind["health"]["evidence"][0]
     assert "palace_ca" in blind["health"]["remedy"]
     assert blind["auth"]["verdict"] == "not-checked"
+
+
+@pytest.mark.parametrize("proxy", ["nginx", "caddy"])
+def test_behind_the_proxy_that_is_deployed(served: Vault, tmp_path: Path, proxy: str) -> None:
+    program_of(proxy)
+    edge = Edge(tmp_path / "edge", served.palace, proxy, TOKEN)
+    with edge.running():
+        came = edge.fleet("provision", "--yes")
+        assert came.exit_code == 0, came.output
+        found = served.audit(edge.url, palace_ca=str(edge.certificate))
+        edge.fleet("uninstall", "--yes")
+    assert {gate: found[gate]["verdict"] for gate in EVERY} == {
+        **dict.fromkeys(EVERY, "pass"),
+        "health": "warn",  # nothing was ever written to it
+    }, found
+    stream = next(line for line in found["routes"]["evidence"] if line.startswith("/logstream/str"))
+    assert "blocked" not in stream
 
 
 def test_a_proxy_that_keeps_routes_to_itself(served: Vault, behind: Callable[..., Any]) -> None:
