@@ -220,8 +220,8 @@ def _tool(name: str) -> dict[str, Any]:
     return {"name": name, "inputSchema": {"type": "object", "properties": {}}}
 
 
-def self_signed(folder: Path) -> tuple[Path, Path]:
-    """Write a certificate for localhost and 127.0.0.1 and its key; return both paths."""
+def self_signed(folder: Path, *, address: str = "127.0.0.1") -> tuple[Path, Path]:
+    """Write a certificate for localhost and an address, and its key; return both paths."""
     from cryptography import x509  # noqa: PLC0415 - slow to import, needed by one test
     from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415 - as above
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - as above
@@ -229,7 +229,7 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = dt.datetime.now(dt.UTC)
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address(address))]
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)

@@ -49,19 +49,26 @@ CADDY = """\
 
 @dataclass
 class Edge:
-    """A machine with a palace and a proxy, and the inventory that says how."""
+    """A machine with a palace and a proxy, and the inventory that says how.
+
+    Attributes:
+        address: where the proxy listens.
+        name: how it is called in the palace's URL.
+    """
 
     folder: Path
     palace: Palace
     proxy: str
     token: str
     port: int = field(default_factory=free_port)
+    address: str = "127.0.0.1"
+    name: str = "localhost"
 
     def __post_init__(self) -> None:
         (self.folder / "conf.d").mkdir(parents=True)
         text = NGINX if self.proxy == "nginx" else CADDY
         self.main.write_text(text.format(folder=self.folder))
-        self.certificate, self.key = self_signed(self.folder)
+        self.certificate, self.key = self_signed(self.folder, address=self.address)
         self.key.chmod(0o600)
 
     @property
@@ -74,7 +81,7 @@ class Edge:
 
     @property
     def url(self) -> str:
-        return f"https://localhost:{self.port}/mcp"
+        return f"https://{self.name}:{self.port}/mcp"
 
     @contextmanager
     def running(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -108,7 +115,7 @@ class Edge:
             "proxy_load": "own",
             "proxy_main": str(self.main),
             "proxy_site": str(self.site),
-            "proxy_bind": "127.0.0.1",
+            "proxy_bind": self.address,
             "proxy_cert": str(self.certificate),
             "proxy_key": str(self.key),
         }

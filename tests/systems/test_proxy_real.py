@@ -151,6 +151,26 @@ def test_below_a_folder_and_by_the_name_that_every_server_takes(edge: Edge, pala
     assert {found[g] for g in GATES - {"loaded"}} == {"pass"}, found
 
 
+@pytest.mark.parametrize("proxy", ["nginx", "caddy"])
+def test_a_server_that_knows_no_other_name_is_asked_by_its_own(tmp_path: Path, proxy: str) -> None:
+    """One on 127.0.0.1 takes that name, localhost, and those it was told: 127.0.0.2 is none."""
+    program_of(proxy)
+    program = mempalace_tool("3.11") / "mempalace"
+    other, log = "127.0.0.2", tmp_path / "log"
+    with serving(program, tmp_path / "home", log, token=Secret(TOKEN)) as palace:
+        edge = Edge(tmp_path / "edge", palace, proxy, TOKEN, address=other, name=other)
+        with edge.running():
+            edge.fleet("provision", "--yes")
+            found = edge.audit()
+            assert found["host"]["verdict"] == "fail", found["host"]
+            assert "403" in str(found["host"])
+            assert edge.fleet("provision", "--yes", host_header="upstream").exit_code == 0
+            found = edge.audit(host_header="upstream")
+            told = {gate: found[gate]["verdict"] for gate in ("host", "answers", "token", "tls")}
+            assert set(told.values()) == {"pass"}, told
+            edge.fleet("uninstall", "--yes", host_header="upstream")
+
+
 def test_caddys_own_authority(palace: Palace, tmp_path: Path) -> None:
     program_of("caddy")
     edge = Edge(tmp_path / "edge", palace, "caddy", TOKEN)
