@@ -117,7 +117,7 @@ class Sides:
         return result.exit_code, result.output
 
     def close(self) -> None:
-        for container in self.client.containers.list(all=True):
+        for container in self.client.containers.list(all=True, ignore_removed=True):
             if container.name and container.name.startswith(self.name):
                 container.remove(force=True, v=True)
         for network in self.client.networks.list(names=[self.name]):
