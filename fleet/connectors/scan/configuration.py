@@ -9,7 +9,7 @@ from fleet.secrets import MASK
 from fleet.verifier.image_config import SHAPE, secrets_in_config, shown_labels, texts_in_config
 
 NAMED = "a telling name"
-_ENV, _LABEL = "env", "label "  # how the places of variables and labels begin
+_ENV = "env"  # the place of variables
 
 
 def baked_in(raw: bytes, rules: Rules) -> tuple[SecretFact, ...]:
@@ -40,7 +40,7 @@ def _shaped(config: Mapping[str, object], told: set[tuple[str, str]]) -> Iterato
     """Yield what has a shape that the kept-up rules know, where no name told of it already."""
     places = {place for place, _ in told if place != _ENV}
     for place, text in texts_in_config(config):
-        key = text.partition("=")[0] if place == _ENV else place.partition(_LABEL)[2]
+        key = text.partition("=")[0] if place == _ENV else ""  # a label's place names it
         if place in places or (place, key) in told:
             continue
         yield from (SecretFact(place=place, key=key, rule=rule) for rule in shapes_in(text))

@@ -48,7 +48,7 @@ def test_a_shape_is_found_wherever_a_configuration_holds_it(rule: str) -> None:
     )
     assert {(one.place, one.key, one.rule) for one in told} == {
         ("env", "X", rule),
-        ("label org.example.note", "org.example.note", rule),
+        ("label org.example.note", "", rule),
         ("cmd", "", rule),
         ("history 2", "", rule),
     }
