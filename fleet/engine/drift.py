@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 
 from fleet.connectors.engine import Endpoint, endpoint
 from fleet.connectors.engine_search import EngineSearch, Held
-from fleet.engine.audit import Standards, gates_of, judged, member, recorded
+from fleet.engine.audit import gates_of
 from fleet.engine.context import Context, narrowed
 from fleet.engine.facts import Looked, gather
+from fleet.engine.judging import Standards, judged, member
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions
+from fleet.engine.recorded import recorded
 from fleet.errors import InventoryError, TargetError
 from fleet.facts.model import Facts
 from fleet.facts.request import PathQuestion, Read, Request

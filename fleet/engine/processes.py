@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from typing import ParamSpec, TypeVar
 
@@ -42,13 +43,16 @@ class Processes(Executor):
     """The library's pool of processes, made anew when one of them was ended from outside.
 
     The processes come from a server that has everything loaded and no thread, so a fork is safe
-    there. They leave an interrupt to the one that started them, and do not outlive it.
+    there; or they are forks of this one, which must then have no thread whose locks they need. They
+    leave an interrupt to the one that started them, and do not outlive it.
     """
 
-    def __init__(self, processes: int) -> None:
+    def __init__(self, processes: int, *, forks: bool = False) -> None:
         self._count = processes
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(_NEEDED)
+        self._context: BaseContext = multiprocessing.get_context("fork" if forks else "forkserver")
+        self._settle_in = worker.settle_in_fork if forks else worker.settle_in
+        if not forks:
+            self._context.set_forkserver_preload(_NEEDED)
         self._lock = threading.Lock()
         self._others = set(multiprocessing.active_children())
         self._ended = False
@@ -109,7 +113,7 @@ class Processes(Executor):
 
     def _made(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
-            self._count, mp_context=self._context, initializer=worker.settle_in
+            self._count, mp_context=self._context, initializer=self._settle_in
         )
 
     def _own(self) -> set[BaseProcess]:

@@ -1,8 +1,10 @@
 """Carrying out jobs in another process than the one that judges: what runs there."""
 
+import io
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from concurrent.futures import TimeoutError as Late
 from multiprocessing.process import BaseProcess
@@ -41,6 +43,12 @@ def settle_in() -> None:
     starter = multiprocessing.parent_process()
     if starter is not None:
         threading.Thread(target=_leave_with, args=(starter,), daemon=True).start()
+
+
+def settle_in_fork() -> None:
+    """Prepare a fork, which says nothing and so waits for no lock of a stream at its end."""
+    sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+    settle_in()
 
 
 def _leave_with(starter: BaseProcess) -> None:

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import pytest
 
-from fleet.engine.audit import Standards
 from fleet.engine.ending import orderly_end
+from fleet.engine.judging import Standards
 from fleet.errors import FleetError
 from fleet.facts.model import Facts
 from fleet.inventory.inventory import Inventory
