@@ -1,18 +1,16 @@
 """The page in a real browser: what a person can do with it, and what a target cannot."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from support.browser import Site, chromium
+from support.browser import Site
 from support.crafted import START, craft, finding, result, run
+from support.pages import served
 
-from fleet.reports.html import render
 from fleet.reports.matrix import Mark
 from fleet.reports.past import Before, Past, Then
-from fleet.reports.view import View
 from fleet.verifier.model import Verdict
 from fleet.verifier.run import Run
 
@@ -38,7 +36,6 @@ ATTACKS = (
     "\u202etxt.exe\u2028\x1b[31m",
     "__proto__",
 )
-SHOWN = "getComputedStyle(document.querySelector('{}')).display"
 #: Contrast of every text that is seen with what lies behind it, by WCAG 2: the lowest, and where.
 CONTRAST = """() => {
   const parse = (text) => text.match(/[\\d.]+/g).map(Number);
@@ -64,31 +61,6 @@ CONTRAST = """() => {
   }
   return worst;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["Browser"]:
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as started:
-        yield started
-
-
-@pytest.fixture
-def page(browser: "Browser") -> Iterator["Page"]:
-    context = browser.new_context(viewport={"width": 1200, "height": 800})
-    opened = context.new_page()
-    yield opened
-    context.close()
-
-
-def served(site: Site, one: Run, past: Past | None = None) -> str:
-    site.pages["/"] = render(one, View(past=past))
-    return f"{site.origin}/"
 
 
 def heard(page: "Page") -> list[str]:
@@ -315,22 +287,6 @@ def test_the_past_is_told_in_strip_and_story(page: "Page", site: Site) -> None:
     assert newest == "2026-09-01 08:00 UTC ✗ FAIL"
 
 
-@pytest.mark.parametrize("name", ["mixed", "hostile", "wide"])
-def test_a_phone_scrolls_the_matrix_and_never_the_page(
-    browser: "Browser", site: Site, name: str
-) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=True)
-    page = context.new_page()
-    page.goto(served(site, craft(name)))
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
-    page.locator("#grid tbody td:not(:empty)").first.tap()
-    box = page.locator("#story").bounding_box()
-    assert box is not None
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= 360
-    context.close()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_in_light_and_in_dark(browser: "Browser", site: Site, scheme: str) -> None:
     context = browser.new_context(color_scheme="dark" if scheme == "dark" else "light")
@@ -344,41 +300,6 @@ def test_text_can_be_read_in_light_and_in_dark(browser: "Browser", site: Site, s
         ratio, where = page.evaluate(CONTRAST)
         assert ratio >= 4.5, where
     context.close()
-
-
-def test_it_prints_all_of_it_without_what_only_a_screen_can_do(page: "Page", site: Site) -> None:
-    page.goto(served(site, craft("mixed")))
-    page.emulate_media(media="print", color_scheme="dark")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.evaluate(SHOWN.format(".filters")) == "none"
-    assert page.locator(".scroll").first.evaluate("e => e.scrollHeight <= e.clientHeight")
-    assert page.locator(".bar").evaluate("e => getComputedStyle(e).position") == "static"
-    assert page.get_by_text("the link leads nowhere").first.is_visible()
-    assert page.pdf().startswith(b"%PDF")
-
-
-@pytest.mark.parametrize("systems, gates", [(3, 8), (8, 8), (10, 8)])
-def test_every_gate_that_is_shown_fits_on_a_sheet(
-    page: "Page", site: Site, systems: int, gates: int
-) -> None:
-    """A browser shrinks what is wider than a sheet to two thirds, and cuts the rest silently."""
-    told = [
-        finding("web", f"system{s}.some-gate-{n}", Verdict.NOT_CHECKED, "why", system=f"system{s}")
-        for s in range(systems)
-        for n in range(gates)
-    ]
-    past = Past({"web": tuple(Then(f"r{n}", START, Mark.PASS) for n in range(30))})
-    page.goto(served(site, run(result("web", *told)), past))
-    every = page.get_by_role("button", name="every gate")
-    if every.get_attribute("aria-pressed") == "false":
-        every.click()
-    sheet = 980  # pixels of a letter's long side, less the margins; A4 is longer
-    page.set_viewport_size({"width": sheet, "height": 740})
-    page.emulate_media(media="print")
-    assert page.locator("#grid thead th:visible").count() == 2 + systems * (gates + 1)
-    box = page.locator("#grid").bounding_box()
-    assert box is not None
-    assert box["width"] <= sheet * 1.5
 
 
 def test_without_scripts_the_matrix_and_its_counts_are_there(
