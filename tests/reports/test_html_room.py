@@ -41,6 +41,10 @@ def test_a_phone_scrolls_the_matrix_and_never_the_page(
     page = context.new_page()
     page.goto(served(site, craft(name)))
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+    names = page.locator("#grid tbody th").evaluate_all(
+        "cells => cells.filter(c => c.scrollWidth > c.clientWidth).map(c => c.innerText)"
+    )
+    assert names == []
     page.locator("#grid tbody td:not(:empty)").first.tap()
     box = page.locator("#story").bounding_box()
     assert box is not None
