@@ -124,8 +124,7 @@ class Engine:
         from fleet.engine.audit import audit  # noqa: PLC0415 - lazy
 
         seen = self._looks(plans) if plans else {}
-        take = None if keeper is None else keeper.take
-        return audit(targets, context, options, observer, command=command, seen=seen, take=take)
+        return audit(targets, context, options, observer, command=command, seen=seen, keeper=keeper)
 
     def keeper(self, context: "Context") -> "Keeper":
         """Return who lays out for the history what is seen."""

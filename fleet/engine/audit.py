@@ -1,8 +1,9 @@
 """Auditing: look at every target, judge what was seen, and say what it comes down to."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from fleet.engine.context import Context, narrowed
 from fleet.engine.facts import Looked, gather
@@ -20,6 +21,9 @@ from fleet.verifier.fleetwide.table import tables
 from fleet.verifier.run import Run, TargetResult, in_short
 from fleet.verifier.waivers import waived
 
+if TYPE_CHECKING:
+    from fleet.engine.kept import Keeper
+
 #: Fewer saved targets than this are judged before other processes have begun.
 MANY = 1000
 
@@ -32,7 +36,7 @@ def audit(
     *,
     command: str = "audit",
     seen: Mapping[str, Looked] | None = None,
-    take: Callable[[Looked], None] | None = None,
+    keeper: "Keeper | None" = None,
 ) -> Run:
     """Look at targets and judge them; with ``options.offline`` judge saved facts instead.
 
@@ -43,7 +47,8 @@ def audit(
         observer: told as it goes on.
         command: the command's name, for the report.
         seen: looks that still hold, by target; those targets are not asked again.
-        take: is given each look as soon as it was judged, and before ``options.lean`` lessens it.
+        keeper: lays out for the history what was seen of each target, before ``options.lean``
+            lessens it.
 
     Raises:
         CatalogueError: a system is not known.
@@ -60,16 +65,15 @@ def audit(
         else:
             looked = _looked(some, context, options, observer, seen or {})
         for one in looked:
-            yield judged_of(one, standards, lean=options.lean)
-            if take is not None:
-                take(one)
+            yield judged_of(one, standards, lean=options.lean, keeper=keeper)
 
     every = judge(chosen)
-    if options.offline and take is None and len(chosen) >= MANY:
+    if options.offline and len(chosen) >= MANY:
         from fleet.engine.sharing import shared_out  # noqa: PLC0415 - few have so many
 
         every = shared_out(chosen, context, judge)
-    members, results = _as_they_come(every, chosen, options, observer or NullObserver())
+    kept = every if keeper is None else _kept(every, keeper)
+    members, results = _as_they_come(kept, chosen, options, observer or NullObserver())
     fleet = context.inventory.targets if context.inventory else chosen
     return Run(
         id=started.strftime("%Y%m%dT%H%M%S.%fZ"),
@@ -88,12 +92,18 @@ def _as_they_come(
     every: Iterable[Judged], targets: Sequence[Target], options: AuditOptions, told: Observer
 ) -> tuple[tuple[Member, ...], tuple[TargetResult, ...]]:
     """Tell of each target as soon as it was judged; both are in the order of targets."""
-    came: dict[str, Judged] = {}
-    for seen, result in every:
-        came[seen.name] = seen, result
-        told.target_judged(seen.name, *in_short(result, strict=options.strict))
+    came: dict[str, tuple[Member, TargetResult]] = {}
+    for member, result, _ in every:
+        came[member.name] = member, result
+        told.target_judged(member.name, *in_short(result, strict=options.strict))
     ordered = [came[target.name] for target in targets]
     return tuple(one for one, _ in ordered), tuple(result for _, result in ordered)
+
+
+def _kept(every: Iterable[Judged], keeper: "Keeper") -> Iterator[Judged]:
+    for one in every:
+        keeper.put(one.member.name, one.seen)
+        yield one
 
 
 def gates_of(every: Iterable[Sequence[Resolved]]) -> tuple[Gate, ...]:

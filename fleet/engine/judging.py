@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from typing import TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.engine.context import Context
 from fleet.engine.facts import Looked
@@ -17,8 +17,22 @@ from fleet.verifier.judge import Expectations, judge, judge_unreachable
 from fleet.verifier.run import TargetResult
 from fleet.verifier.waivers import waived
 
-#: A target as the rules of the fleet see it, and what its own gates say.
-Judged: TypeAlias = tuple[Member, TargetResult]
+if TYPE_CHECKING:
+    from fleet.engine.kept import Keeper, Seen
+
+
+class Judged(NamedTuple):
+    """One target, judged.
+
+    Attributes:
+        member: the target as the rules of the fleet see it.
+        result: what its own gates say.
+        seen: what was laid out of it for the history, where that is wanted.
+    """
+
+    member: Member
+    result: TargetResult
+    seen: "Seen | None" = None
 
 
 class Standards:
@@ -64,7 +78,9 @@ class Standards:
         return self._templates[name]
 
 
-def judged_of(looked: Looked, standards: Standards, *, lean: bool) -> Judged:
+def judged_of(
+    looked: Looked, standards: Standards, *, lean: bool, keeper: "Keeper | None" = None
+) -> Judged:
     """Judge one target, for itself and as one of a fleet.
 
     Args:
@@ -72,12 +88,13 @@ def judged_of(looked: Looked, standards: Standards, *, lean: bool) -> Judged:
         standards: what it is held against.
         lean: whether what neither the rules of the fleet nor reports ask of its facts is dropped,
             so that the facts of all need not be held until the last is judged.
+        keeper: lays out for the history what was seen.
     """
-    result, seen = judged(looked, standards), member(looked, standards.context)
-    if not lean:
-        return seen, result
-    seen = lessened(seen)
-    return seen, replace(result, facts=seen.facts)
+    result, one = judged(looked, standards), member(looked, standards.context)
+    if lean:
+        one = lessened(one)
+        result = replace(result, facts=one.facts)
+    return Judged(one, result, keeper.lay(looked) if keeper else None)
 
 
 def judged(looked: Looked, standards: Standards) -> TargetResult:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from fleet.engine.context import Context
 from fleet.engine.facts import Looked
@@ -15,6 +16,9 @@ from fleet.verifier.run import Run
 from fleet.verifier.toolkit import Toolkit
 
 LONGEST_VERSION = 60
+
+#: The facts of one target, laid out to be kept, and the artifacts that lay there.
+Seen: TypeAlias = tuple[Laid, tuple[Piece, ...]]
 
 
 class Keeper:
@@ -32,13 +36,17 @@ class Keeper:
         self.laid: dict[str, Laid] = {}
         self.pieces: dict[str, tuple[Piece, ...]] = {}
 
-    def take(self, looked: Looked) -> None:
-        """Lay out what one look brought; nothing where it brought no facts."""
+    def lay(self, looked: Looked) -> Seen | None:
+        """Lay out what one look brought; None where it brought no facts."""
         if looked.facts is None:
-            return
-        name, toolkit = looked.target.name, self._context.toolkit(looked.target)
-        self.laid[name] = split(looked.facts)
-        self.pieces[name] = _pieces(looked.resolved, looked.facts, toolkit)
+            return None
+        toolkit = self._context.toolkit(looked.target)
+        return split(looked.facts), _pieces(looked.resolved, looked.facts, toolkit)
+
+    def put(self, target: str, seen: Seen | None) -> None:
+        """Hold what was laid out of a target."""
+        if seen is not None:
+            self.laid[target], self.pieces[target] = seen
 
 
 def pieces(run: Run, context: Context) -> Mapping[str, tuple[Piece, ...]]:

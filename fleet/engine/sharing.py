@@ -20,6 +20,7 @@ from fleet.engine.context import Context
 from fleet.engine.judging import Judged
 from fleet.engine.pool import Crew, as_they_come
 from fleet.engine.processes import Processes
+from fleet.history.model import Piece
 from fleet.inventory.model import Target
 from fleet.systems.model import System
 from fleet.verifier.model import Finding
@@ -44,7 +45,9 @@ class _Work:
     judge: Judge
 
 
+# Of these there are very many, and the library's own way asks each of them for its fields.
 _values = attrgetter(*(field.name for field in fields(Finding)))
+_told = attrgetter(*(field.name for field in fields(Piece)))
 
 # Where a fork finds its work: set before it is made.
 _WORK: list[_Work] = []
@@ -121,4 +124,5 @@ class _Writer(pickle.Pickler):
         System: lambda system: (_system, (system.system,)),
         Toolkit: lambda toolkit: (_toolkit, (_clone(toolkit),)),
         Finding: lambda finding: (Finding, _values(finding)),
+        Piece: lambda piece: (Piece, _told(piece)),
     }

@@ -86,7 +86,7 @@ def test_what_is_laid_out_meanwhile_is_kept_as_the_whole_facts_are(
     keeper = Keeper(context)
     options = AuditOptions(from_dir=inventory.parent / "facts")
     whole = audit(targets(context), context, options)
-    lean = audit(targets(context), context, replace(options, lean=True), take=keeper.take)
+    lean = audit(targets(context), context, replace(options, lean=True), keeper=keeper)
     with History(tmp_path / "history.db", write=True) as history:
         one = history.save(whole, Beside(pieces=pieces(whole, context)))
         other = history.save(lean, Beside(pieces=keeper.pieces, laid=keeper.laid))

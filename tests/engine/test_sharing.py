@@ -13,6 +13,7 @@ import fleet.engine.audit
 from fleet.engine import recorded, sharing
 from fleet.engine.audit import audit
 from fleet.engine.context import Context, load_context
+from fleet.engine.kept import Keeper
 from fleet.engine.options import AuditOptions
 from fleet.errors import PlanError
 from fleet.inventory.model import Target
@@ -33,10 +34,10 @@ def inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_fleet(tmp_path, HOSTS)
 
 
-def judged(inventory: Path) -> Run:
+def judged(inventory: Path, keeper: Keeper | None = None) -> Run:
     context = load_context(inventory)
     options = AuditOptions(from_dir=inventory.parent / "facts", lean=True)
-    run = audit(targets(context), context, options)
+    run = audit(targets(context), context, options, keeper=keeper)
     return replace(run, id="", started=run.finished, finished=run.finished)
 
 
@@ -57,6 +58,15 @@ def test_forks_find_what_one_process_finds(
     assert same(together, alone)
     pids = _pids(inventory, monkeypatch)
     assert len(pids) == 3, "this process for the first share, and two forks"
+
+
+def test_what_is_kept_is_the_same(inventory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone, together = (Keeper(load_context(inventory)) for _ in range(2))
+    judged(inventory, alone)
+    monkeypatch.setattr(fleet.engine.audit, "MANY", HOSTS)
+    judged(inventory, together)
+    assert alone.laid
+    assert (together.laid, together.pieces) == (alone.laid, alone.pieces)
 
 
 def _pids(inventory: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
