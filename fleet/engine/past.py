@@ -24,8 +24,6 @@ MARKS: Mapping[Verdict, Mark] = {
 SETTLED = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE})
 COMPARED = 200  # pairs of facts that are held against each other for one report
 SHOWN = 40  # lines of what differed
-#: Facts that are others whenever something was written or started anew; they are told last.
-FLEETING = frozenset({"inode", "mtime", "pid", "started", "uid"})
 
 
 def past(history: History, run: Run) -> Past:
@@ -80,8 +78,7 @@ class _Compared:
         one, other = self._facts(passed, target), self._facts(first, target)
         if one is None or other is None:
             return ()
-        ordered = sorted(fact_changes(one, other), key=lambda c: c.place[-1] in FLEETING)
-        changes = [fact_line(change) for change in ordered]
+        changes = [fact_line(change) for change in fact_changes(one, other)]
         left = len(changes) - SHOWN
         return (*changes[:SHOWN], *([f"and {left} more"] if left > 0 else []))
 

@@ -10,6 +10,7 @@ from fleet.facts.model import Facts
 from fleet.history.split import VOLATILE, Json
 
 MOST = 200
+FLEETING = frozenset({"inode", "mtime", "pid", "started", "uid"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,13 @@ class FactChange:
 
 
 def fact_changes(before: Facts, after: Facts) -> tuple[FactChange, ...]:
-    """Return what differs, at most :data:`MOST` values, in the order of their places."""
-    found = []
-    for change in _between((), _tree(before), _tree(after)):
-        found.append(change)
-        if len(found) == MOST:
-            break
-    return tuple(found)
+    """Return what differs, at most :data:`MOST` values, in the order of their places.
+
+    What changes whenever something is written or started anew comes last.
+    """
+    found = list(_between((), _tree(before), _tree(after)))
+    found.sort(key=lambda change: change.place[-1] in FLEETING)
+    return tuple(found[:MOST])
 
 
 def _tree(facts: Facts) -> Json:
