@@ -1,5 +1,6 @@
 """Audits that are repeated over connections kept open, against a real server."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,15 +81,25 @@ def test_the_command_audits_again_over_the_same_connections(
 
 
 def test_a_provision_plans_changes_and_verifies_over_one_connection(
-    hosts: Sshd, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    client: Client,
+    start_sshd: Callable[..., Sshd],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    host = start_sshd(f"SetEnv HOME={home}")
+    client.host("one", host)
+    client.know(host.known())
+    monkeypatch.setenv("FLEET_SSH_CONFIG", str(client.config))
     inventory = tmp_path / "fleet.yml"
     inventory.write_text(
         "groups:\n  every:\n    systems: [env]\n"
-        f"    vars: {{env_file: {tmp_path}/kept.env, loader: false, env: {{KEPT: here}}}}\n"
+        "    vars: {env_file: ~/kept.env, loader: false, env: {KEPT: here}}\n"
         "    hosts: {one: {ssh: one, shell: sh -c}}\n"
     )
     with pytest.raises(SystemExit):
         main(["provision", "-i", str(inventory), "--yes"])
-    assert "KEPT" in (tmp_path / "kept.env").read_text(), capsys.readouterr()
-    assert (hosts.connections, hosts.sessions) == (1, 3)
+    assert "KEPT" in (home / "kept.env").read_text(), capsys.readouterr()
+    assert (host.connections, host.sessions) == (1, 3)
