@@ -164,6 +164,15 @@ def started(
         container.remove(force=True)
 
 
+def _said(container: Container, words: list[str]) -> tuple[int, bytes]:
+    """Run a program in a container; an old engine that is busy may lose all of a quick one's words."""
+    for _ in range(3):
+        code, out = container.exec_run(words, stderr=False)
+        if out:
+            break
+    return code, out
+
+
 @pytest.mark.parametrize("image", [SLIM, DEVBOX], ids=["slim", "full"])
 def test_every_bash_of_a_container_knows_its_secrets(
     started: Callable[[str], Container], image: str
@@ -171,8 +180,7 @@ def test_every_bash_of_a_container_knows_its_secrets(
     container = started(image)
     said = 'printf %s "$MEMPALACE_REMOTE_TOKEN"'
     for words in [["bash", how, said] for how in ("-lc", "-c", "-ic")]:
-        code, out = container.exec_run(words, stderr=False)
-        assert (code, out) == (0, TOKEN.encode()), words
+        assert _said(container, words) == (0, TOKEN.encode()), words
     container.reload()
     assert TOKEN not in json.dumps(container.attrs)
 
