@@ -46,6 +46,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends rsync \
 RUN UV_TOOL_DIR=/opt/tools UV_TOOL_BIN_DIR=/usr/local/bin uv tool install --no-cache \
     --python /usr/bin/python3 "$PALACE"
 
+# Named, or an upgrade may look for the palace elsewhere, and not on the volume that keeps it.
+ENV MEMPALACE_PALACE_PATH=/home/dev/.mempalace/palace
 COPY toolkit/ /opt/mempalace-toolkit/
 RUN ln -s /opt/mempalace-toolkit/bin/* /usr/local/bin/
 

@@ -16,7 +16,7 @@ from docker.models.containers import Container
 from support.bare_host import BARE, bare_host, bare_image
 from support.http import EmbeddingStub, FakeModel
 from support.mnemo import PACKAGE
-from support.pi import said_to_model
+from support.pi import models_of, said_to_model
 from support.rig import LABELS, NAME, PALACE, SshHost, docker0, ssh_files
 from support.story import wait_for_port
 
@@ -181,13 +181,7 @@ def test_2_one_command_brings_everything_in_its_order(stage: Stage) -> None:
 
 def test_3_pi_wakes_up_with_what_the_palace_says(stage: Stage) -> None:
     with FakeModel(address=docker0()) as model:
-        provider = {
-            "baseUrl": f"{model.url}/v1",
-            "apiKey": "tok-EXAMPLE-model",
-            "api": "openai-completions",
-            "models": [{"id": "fake"}],
-        }
-        models = json.dumps({"providers": {"fake": provider}})
+        models = json.dumps(models_of(model))
         stage.host.run(f"echo '{models}' > ~/.pi/agent/models.json")
         stage.launch("pi --offline --no-session --model fake/fake -p hello")
     heard = said_to_model(model.bodies[0])

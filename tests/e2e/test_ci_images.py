@@ -8,6 +8,7 @@ import json
 import shlex
 import shutil
 import tarfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,8 +20,10 @@ from click.testing import CliRunner
 from docker.models.containers import Container
 from support.ci import CI, ran
 from support.ci_images import NAME, Built, base_image, built, wheel
+from support.http import EmbeddingStub, FakeModel, Reply, Request
+from support.pi import models_of
 from support.places import ROOT
-from support.rig import compose_binary
+from support.rig import compose_binary, docker0
 
 from fleet.cli.main import cli
 from fleet.demo.history import BRIDGE, bridge_of
@@ -29,7 +32,15 @@ pytestmark = [pytest.mark.network, pytest.mark.timeout(1200)]
 DEVBOX = f"{NAME}:devbox"
 SLIM = f"{NAME}:slim"
 TOKEN = "tok-EXAMPLE-devbox"
+#: Where the full image keeps its palace.
+PALACE = "/home/dev/.mempalace"
+LIVE = "The southern gate is painted green, and the heron has moved to the old mill. " * 4
 CUT = "The keeper opens the northern gate at six and closes it when the heron sleeps. " * 4
+#: A session that was cut off.
+TURNS: list[object] = [
+    {"type": "session", "version": 3, "id": "s1", "cwd": "/w"},
+    *({"type": "message", "message": {"role": r, "content": CUT}} for r in ("user", "assistant")),
+]
 
 
 @pytest.fixture(scope="module")
@@ -126,14 +137,7 @@ def started(
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets/MEMPALACE_REMOTE_TOKEN").write_text(TOKEN)
     (tmp_path / "sessions/--w--").mkdir(parents=True)
-    turns: list[object] = [
-        {"type": "session", "version": 3, "id": "s1", "cwd": "/w"},
-        *(
-            {"type": "message", "message": {"role": r, "content": CUT}}
-            for r in ("user", "assistant")
-        ),
-    ]
-    (tmp_path / "sessions/--w--/cut.jsonl").write_text("".join(json.dumps(t) + "\n" for t in turns))
+    (tmp_path / "sessions/--w--/cut.jsonl").write_text("".join(json.dumps(t) + "\n" for t in TURNS))
     for path in (tmp_path, *tmp_path.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     volumes = [
@@ -219,6 +223,110 @@ def test_a_start_exports_what_was_left_and_starts(started: Callable[[str], Conta
     assert b"catch-up: 1 sessions staged" in container.logs()
 
 
+class HeldEmbedding(EmbeddingStub):
+    """One that lets whoever mines wait until it is let go."""
+
+    def __init__(self, *, address: str) -> None:
+        self.let_go = threading.Event()
+        super().__init__(address=address)
+
+    def _answer(self, request: Request) -> Reply:
+        self.let_go.wait(45)
+        return super()._answer(request)
+
+
+def test_the_bridge_and_the_catch_up_of_a_start_mine_one_after_another(
+    engine: docker.DockerClient, sessions: Path
+) -> None:
+    """The second pi of a container comes while the start still feeds what was cut off."""
+    with (
+        HeldEmbedding(address=docker0()) as held,
+        FakeModel([LIVE] * 9, address=docker0()) as model,
+    ):
+        container = engine.containers.run(
+            DEVBOX,
+            ["sleep", "600"],
+            name=f"{NAME}-race",
+            volumes=[f"{sessions}:/home/dev/.pi/agent/sessions"],
+            environment={**held.environment, "MEMPALACE_CATCH_UP_SECONDS": "100"},
+            detach=True,
+            init=True,
+        )
+        try:
+            _until(lambda: bool(held.requests))
+            assert not _runs(container)
+            _asked(container, model, "How is the gate?")
+            assert not _runs(container), "the catch-up is still at it"
+            assert _mining(container) == 1
+            staged = "/home/dev/.local/state/mempalace-pi-session/export"
+            assert _printed(container, "ls", staged) == "cut.pi.txt\n", "the bridge gave way"
+            held.let_go.set()
+            _until(lambda: _runs(container))
+            assert b"catch-up: 1 sessions staged" in container.logs()
+            assert _filed(container) == {"cut.pi.txt": 1}
+            _asked(container, model, "And now?")
+            _until(lambda: len(_filed(container)) == 3)
+            assert set(_filed(container).values()) == {1}
+        finally:
+            held.let_go.set()
+            container.remove(force=True, v=True)
+
+
+@pytest.fixture
+def sessions(devbox: str, tmp_path: Path) -> Path:
+    """A folder of sessions, of which one was cut off; the container's user may write there."""
+    folder = tmp_path / "sessions"
+    (folder / "--w--").mkdir(parents=True)
+    (folder / "--w--/cut.jsonl").write_text("".join(json.dumps(t) + "\n" for t in TURNS))
+    for path in (folder, folder / "--w--", folder / "--w--/cut.jsonl"):
+        path.chmod(0o777)
+    return folder
+
+
+def _asked(container: Container, model: FakeModel, prompt: str) -> None:
+    """Let the container's pi answer something in a session of its own."""
+    models = json.dumps(models_of(model))
+    written = f"printf %s {shlex.quote(models)} > ~/.pi/agent/models.json"
+    asked = f"pi --offline --model fake/fake -p {shlex.quote(prompt)} </dev/null"
+    told = container.exec_run(["bash", "-lc", f"{written}; {asked}"])
+    assert told.exit_code == 0, told.output
+
+
+def _mining(container: Container) -> int:
+    """Count the programs that mine."""
+    rows = container.top(ps_args="-eo pid,args")["Processes"]
+    return sum(" mempalace mine " in f" {row[-1].replace('/', ' ')} " for row in rows)
+
+
+def _filed(container: Container) -> dict[str, int]:
+    """Return how often each transcript was filed, by its name."""
+    script = """
+import collections, json, os, pathlib, sqlite3, sys
+files = list(pathlib.Path(sys.argv[1]).glob("**/chroma.sqlite3"))
+counted = collections.Counter()
+for file in files:
+    rows = sqlite3.connect(file).execute(
+        "select s.string_value, d.string_value from embedding_metadata s join embedding_metadata d"
+        " using (id) where s.key = 'source_file' and d.key = 'chroma:document'")
+    counted.update(rows.fetchall())
+told = {}
+for (source, _), times in counted.items():
+    name = os.path.basename(source)
+    told[name] = max(told.get(name, 0), times)
+print(json.dumps(told))
+"""
+    told: dict[str, int] = json.loads(_printed(container, "python3", "-c", script, PALACE))
+    return told
+
+
+def _printed(container: Container, *words: str) -> str:
+    """Run a program in a container; return what it printed."""
+    code, out = _said(container, list(words))
+    assert isinstance(out, bytes)
+    assert code == 0, out.decode()
+    return out.decode()
+
+
 @pytest.mark.parametrize("target", ["slim", "full"])
 def test_the_compose_file_builds_and_runs_either(target: str, tmp_path: Path) -> None:
     shutil.copy2(CI / "devbox.compose.yml", tmp_path)
@@ -227,8 +335,10 @@ def test_the_compose_file_builds_and_runs_either(target: str, tmp_path: Path) ->
     assert code == 0, err
     service = json.loads(out)["services"]["devbox"]
     assert (service["image"], service["build"]["target"]) == (f"pi-devbox:{target}", target)
-    # What lies in the image below pi's folder must stay in sight.
-    assert "/home/dev/.pi/agent" not in {volume["target"] for volume in service["volumes"]}
+    # What lies in the image below pi's folder must stay in sight, and the palace must be kept.
+    kept = {volume["target"] for volume in service["volumes"]}
+    assert "/home/dev/.pi/agent" not in kept
+    assert PALACE in kept
 
 
 def _runs(container: Container) -> bool:

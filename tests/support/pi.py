@@ -116,15 +116,20 @@ class PiHome:
         return self.home / "work"
 
     def _command(self, model: FakeModel) -> list[str]:
-        provider = {
-            "baseUrl": f"{model.url}/v1",
-            "apiKey": "tok-EXAMPLE-model",
-            "api": "openai-completions",
-            "models": [{"id": "fake"}],
-        }
         self.work.mkdir(parents=True, exist_ok=True)
-        self.configure("models.json", {"providers": {"fake": provider}})
+        self.configure("models.json", models_of(model))
         return [str(self.tool.pi_cli), "--offline", "--model", "fake/fake"]
+
+
+def models_of(model: FakeModel) -> dict[str, object]:
+    """Return what pi's `models.json` says so that `fake/fake` is this model."""
+    provider = {
+        "baseUrl": f"{model.url}/v1",
+        "apiKey": "tok-EXAMPLE-model",
+        "api": "openai-completions",
+        "models": [{"id": "fake"}],
+    }
+    return {"providers": {"fake": provider}}
 
 
 def _read(terminal: int, until: Callable[[bytes], bool]) -> bytes:
