@@ -1,22 +1,18 @@
-"""Gates of other memories and of pi's base, asked of real files by the real probe, each way.
+"""Gates of other memories, asked of real files by the real probe, each way they end.
 
 What only a running program can show is in the tests of its own system.
 """
 
 import json
-import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from support.case_homes import NOBODY, Case, names
 from support.demarkus import write_package, write_program, write_state
-from support.living import Living, let_others_see
 from support.mcp_files import server
 from support.mnemo import copied
-from support.probing import shells
-from support.tools import mcp_adapter, mempalace_tool, opencode_tool, pi_tool
+from support.tools import mcp_adapter, pi_tool
 
 from fleet.inventory.model import Value
 from fleet.verifier.model import Verdict
@@ -25,36 +21,8 @@ pytestmark = pytest.mark.network
 
 PASS, WARN, FAIL, NONE = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.NOT_APPLICABLE
 UNSEEN, ERROR = Verdict.NOT_CHECKED, Verdict.ERROR
-NOBODY = 65534
-URL = "https://palace.example.net/mcp"
-#: More than an audit reads of one file.
-HUGE = " " * 600 * 1024
 AGENT, STATE = ".pi/agent", ".pi/agent/mnemo"
 DAY = 24 * 3600
-
-Arrange = Callable[[Path], None]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A home, and what is to be said of it.
-
-    Attributes:
-        files: text by path; of a link, what it leads to after ``->``.
-        exports: lines of the login shell's file, after the PATH.
-        path: folders of the PATH.
-        uid: who asks; 0 is the one who runs the tests.
-    """
-
-    name: str
-    system: str
-    wanted: Mapping[str, Verdict]
-    arrange: Arrange = lambda _home: None
-    files: Mapping[str, str] = field(default_factory=dict)
-    variables: Mapping[str, Value] = field(default_factory=dict)
-    exports: str = ""
-    path: Callable[[Path], Path] = lambda home: home / "bin"
-    uid: int = 0
 
 
 def pi_of_today(_home: Path) -> Path:
@@ -191,6 +159,28 @@ OF_DEMARKUS = [
     ),
 ]
 
+OF_DEMARKUS += [
+    Case(
+        "its code is kept from who asks, and so are pi's settings",
+        "demarkus",
+        {"proxy": UNSEEN, "placed": UNSEEN},
+        demarkus,
+        {"src/pi-memory/src/index.ts": "export default 1", f"{AGENT}/settings.json": "{}"},
+        MEMORY,
+        path=pi_of_today,
+        uid=NOBODY,
+    ),
+    Case(
+        "what Claude Code has cannot be understood",
+        "demarkus",
+        {"shared": UNSEEN},
+        registered,
+        {".claude.json": "{\0}"},
+        MEMORY,
+        path=pi_of_today,
+    ),
+]
+
 
 # --- pi-mnemo --------------------------------------------------------------------------------
 
@@ -212,6 +202,11 @@ def mnemo(home: Path) -> None:
 def of_its_owner_too(home: Path) -> None:
     mnemo(home)
     (home / STATE).mkdir(mode=0o700)
+
+
+def a_package_of_its_owner(home: Path) -> None:
+    mnemo(home)
+    (home / AGENT / "extensions").chmod(0o700)
 
 
 def dreamt(days: float) -> str:
@@ -279,154 +274,23 @@ OF_MNEMO = [
     ),
 ]
 
-
-# --- pi's base, its skill, and programs -------------------------------------------------------
-
-KEYS: dict[str, Value] = {"pi_toolkit": "~/kit"}
-LINK = {f"{AGENT}/keybindings.json": "-> {home}/kit/keybindings.json"}
-SKILL = ".agents/skills/mempalace/SKILL.md"
-TOLD = "---\nname: mempalace\ndescription: What is kept.\n---\nKeep it.\n"
-OPENCODE = ".config/opencode"
-REMOTE = {"type": "remote", "url": URL}
-
-
-def mempalace_of_today(_home: Path) -> Path:
-    return mempalace_tool()
-
-
-def a_model_of_its_owner(home: Path) -> None:
-    place = home / ".cache/chroma/onnx_models/all-MiniLM-L6-v2"
-    place.mkdir(parents=True)
-    (home / "model").mkdir(mode=0o700)
-    (place / "onnx").symlink_to(home / "model")
-
-
-OF_THE_BASE = [
+OF_MNEMO += [
     Case(
-        "keys of the toolkit",
-        "pi-toolkit",
-        {"keybindings": PASS},
-        files=LINK | {"kit/keybindings.json": '{"app.tools.expand": "ctrl+o"}'},
-        variables=KEYS,
-    ),
-    Case(
-        "keys that pi will rename",
-        "pi-toolkit",
-        {"keybindings": WARN},
-        files=LINK | {"kit/keybindings.json": '{"expandTools": "ctrl+o"}'},
-        variables=KEYS,
-    ),
-    Case(
-        "too large to be read",
-        "pi-toolkit",
-        {"keybindings": UNSEEN, "settings": UNSEEN},
-        files=LINK | {"kit/keybindings.json": HUGE, f"{AGENT}/settings.json": HUGE},
-        variables=KEYS,
-    ),
-    Case("a skill that loads", "skills", {"mempalace": PASS}, files={SKILL: TOLD}),
-    Case("too large to be read", "skills", {"mempalace": UNSEEN}, files={SKILL: TOLD + HUGE}),
-    Case("kept from who asks", "skills", {"mempalace": ERROR}, files={SKILL: TOLD}, uid=NOBODY),
-    Case(
-        "beside a remote palace",
-        "mempalace-cli",
-        {"one": PASS, "version": PASS, "archive": WARN, "palace": NONE, "model": NONE},
-        files={".mempalace/palace/chroma.sqlite3": "of before"},
-        variables={"palace_url": URL},
-        path=mempalace_of_today,
-    ),
-    Case(
-        "another release, and another palace than the declared",
-        "mempalace-cli",
-        {"version": FAIL, "archive": NONE, "palace": FAIL},
-        variables={"mempalace_version": "3.10.0", "local_palace": "/srv/palace"},
-        exports="export MEMPALACE_PALACE_PATH=/srv/other\n",
-        path=mempalace_of_today,
-    ),
-    Case(
-        "a shell that ends before it tells",
-        "mempalace-cli",
-        {"one": UNSEEN, "palace": UNSEEN},
-        variables={"local_palace": "/srv/palace"},
-        exports="exit 3\n",
-        path=mempalace_of_today,
-    ),
-    Case(
-        "a program that tells no version, and a model of somebody else's",
-        "mempalace-cli",
-        {"one": PASS, "version": UNSEEN, "model": ERROR},
-        a_model_of_its_owner,
-        files={"bin/mempalace": "#!/bin/sh\n"},
-        variables={"embedding_folder": "~/model"},
+        "the package is kept from who asks",
+        "pi-mnemo",
+        {"placed": ERROR, "seen": UNSEEN, "prompts": ERROR},
+        a_package_of_its_owner,
+        variables=LINKED,
+        path=pi_of_today,
         uid=NOBODY,
     ),
-    Case(
-        "two palaces, and a plugin that leads nowhere",
-        "opencode",
-        {"program": PASS, "palace": WARN, "plugins": FAIL},
-        files={
-            f"{OPENCODE}/opencode.json": json.dumps(
-                {"mcp": {"mempalace": REMOTE, "memory": REMOTE}}
-            ),
-            f"{OPENCODE}/plugins/mine.ts": "-> {home}/nowhere.ts",
-        },
-        variables={"palace_url": URL},
-        path=lambda _home: opencode_tool(),
-    ),
-    Case(
-        "a project whose servers stand beside",
-        "opencode",
-        {"project": PASS},
-        files={
-            f"{OPENCODE}/opencode.json": json.dumps({"mcp": {"mempalace": REMOTE}}),
-            "work/opencode.json": json.dumps({"mcp": {"other": REMOTE}}),
-        },
-        variables={"palace_url": URL, "project_dir": "~/work"},
-        path=lambda _home: opencode_tool(),
-    ),
-    Case(
-        "a project's file that cannot be understood, in a shell that ends before it tells",
-        "opencode",
-        {"program": UNSEEN, "project": UNSEEN},
-        files={f"{OPENCODE}/opencode.json": "{\0}"},
-        variables={"palace_url": URL, "project_dir": "~/work"},
-        exports="exit 3\n",
-    ),
 ]
-CASES = [*OF_DEMARKUS, *OF_MNEMO, *OF_THE_BASE]
-PREFIX = {"pi-mnemo": "mnemo", "pi-toolkit": "toolkit", "mempalace-cli": "cli"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.system}: {case.name}" for case in CASES])
+CASES = [*OF_DEMARKUS, *OF_MNEMO]
+
+
+@pytest.mark.parametrize("case", CASES, ids=names(CASES))
 @pytest.mark.parametrize("shell", ["dash", "busybox"])
 def test_what_lies_there_decides(tmp_path: Path, shell: str, case: Case) -> None:
-    if case.uid and os.geteuid() != 0:
-        pytest.skip("only root can ask as somebody else")
-    (tmp_path / "tools").mkdir()
-    found = shells(tmp_path / "tools")
-    if shell not in found:
-        pytest.skip(f"there is no {shell} here")
-    home = tmp_path / "home"
-    home.mkdir()
-    case.arrange(home)
-    for name, text in case.files.items():
-        _write(home, name, text)
-    here = Living(home, found[shell], (case.system,)).path(case.path(home), "/usr/bin", "/bin")
-    with (home / ".bash_profile").open("a") as profile:
-        profile.write(case.exports)
-    if case.uid:
-        let_others_see(home)
-    told = here.findings(here.declared(**case.variables), uid=case.uid or None)
-    prefix = PREFIX.get(case.system, case.system)
-    asked = {gate: told[f"{prefix}.{gate}"] for gate in case.wanted}
-    assert {gate: finding.verdict for gate, finding in asked.items()} == case.wanted, asked
-    assert "tok-EXAMPLE" not in str(told)
-
-
-def _write(home: Path, name: str, text: str) -> None:
-    path = home / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if text.startswith("-> "):
-        path.symlink_to(text.removeprefix("-> ").format(home=home))
-        return
-    path.write_text(text)
-    path.chmod(0o755 if text.startswith("#!") else 0o600)
+    case.holds(tmp_path, shell)
