@@ -81,6 +81,8 @@ def test_nobody_can_ask_a_palace_from_there(bare: str, tmp_path: Path) -> None:
     assert verdicts(found, *sure) == dict.fromkeys(sure, "pass")
     assert found["flip.path"]["verdict"] == "not-checked"
     assert "could not be asked as the client asks" in str(found["flip.path"]["message"])
+    assert found["flip.symptom"]["verdict"] == "not-checked"
+    assert found["flip.symptom"]["follows"] == "flip.path"
 
 
 def test_what_it_was_created_without_is_told_without_a_shell(bare: str, tmp_path: Path) -> None:

@@ -135,6 +135,8 @@ def test_04_the_palace_is_seen_from_three_places(fleet: Fleet) -> None:
     assert "controller: want not declared, got an answer" in rows
     assert "host alpha, beta, gamma, vault: want" in rows or "host alpha, beta, gamma: want" in rows
     assert "container devbox: want an answer, got an answer" in rows
+    assert found["fleet"]["fleet.palace"]["verdict"] == "pass", found["fleet"]["fleet.palace"]
+    assert found["fleet"]["fleet.devices"]["verdict"] == "pass", found["fleet"]["fleet.devices"]
     # A container whose network is taken away no longer reaches it, where all others do.
     network = fleet.engine.networks.get("bridge")
     network.disconnect(f"{NAME}-devbox")

@@ -47,6 +47,9 @@ def test_a_deep_check_is_one_round_trip_more(home: Path, monkeypatch: pytest.Mon
     assert [(c.connects, c.round_trips) for c in made] == [(1, 1), (1, 2)]
     assert found["deep.loaded"]["verdict"] == "not-checked"
     assert found["deep.loaded"]["message"] == "there is no node on the PATH"
+    beside = {gate for gate in found if gate.startswith("deep.")} - {"deep.loaded"}
+    assert {found[gate]["follows"] for gate in beside} == {"deep.loaded"}
+    assert {found[gate]["verdict"] for gate in beside} == {"not-checked"}
 
 
 def test_a_target_that_cannot_be_reached_lists_no_deep_gate(tmp_path: Path) -> None:

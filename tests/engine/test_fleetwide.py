@@ -76,3 +76,16 @@ def test_a_palace_that_answers_nowhere_is_not_said_to_be_cut_off_from_one_place(
     assert told["verdict"] == "not-checked", told
     assert "answers nowhere" in str(told["message"])
     assert "controller: want not declared, got refused" in str(told["evidence"])
+
+
+def test_one_bridge_among_others_is_told_where_it_is(homes: Homes) -> None:
+    homes.run("provision", "--yes")
+    _, found = homes.audit()
+    assert found["machines", "fleet.skew"]["verdict"] == "pass", found["machines", "fleet.skew"]
+    bridge = homes.home("two") / "mempalace-toolkit/extensions/pi/mempalace.ts"
+    bridge.write_text(bridge.read_text() + "// by hand\n")
+    _, found = homes.audit()
+    told = found["machines", "fleet.skew"]
+    assert (told["verdict"], told["message"]) == ("warn", "2 different bridges on 4 targets")
+    silent = found["fleet", "fleet.palace"]  # nothing answers at the URL of all four
+    assert (silent["verdict"], silent["message"]) == ("not-checked", "0 of 4 targets seen")

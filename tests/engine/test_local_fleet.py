@@ -59,6 +59,7 @@ def test_what_was_deployed_holds_and_uninstall_leaves_no_trace(homes: Homes) -> 
         ):
             assert found[name, gate]["verdict"] == "pass", found[name, gate]
         assert found[name, "flip.path"]["verdict"] == "fail"
+        assert found[name, "flip.symptom"]["verdict"] == "warn"
         assert "refused" in str(found[name, "flip.symptom"]["message"])
     code, output = homes.run("uninstall", "--yes")
     assert code == 0, output

@@ -91,7 +91,7 @@ CASES = {
         programs=("rsync", "ssh"),
     ),
     "feeding is off, and there is no way for transcripts": Home(
-        {"bridge.feed-on": FAIL, "bridge.feed-remote": FAIL},
+        {"bridge.feed-on": FAIL, "bridge.feed-remote": FAIL, "bridge.fallback": FAIL},
         exports=REMOTE | {"MEMPALACE_FEED": "0"},
     ),
     "a helper that nobody declared": Home(

@@ -415,6 +415,21 @@ def test_who_may_write_in_an_images_agent_folder(
     assert found.verdict is verdict, told(found)
 
 
+@pytest.mark.parametrize(
+    ("architecture", "verdict", "words"),
+    [
+        ("s390x", WARN, "is for linux/s390x, and was looked at on "),
+        ("", UNSEEN, "the image does not say which platform it is for"),
+    ],
+)
+def test_an_image_of_another_machine_or_of_none(
+    architecture: str, verdict: Verdict, words: str, tmp_path: Path
+) -> None:
+    platform = {"architecture": architecture, "os": "linux" if architecture else ""}
+    found = asked(baked(tmp_path, extra=platform))["image.arch"]
+    assert (found.verdict, found.message.startswith(words)) == (verdict, True), told(found)
+
+
 def test_the_date_is_shown_and_decides_nothing(tmp_path: Path) -> None:
     where = baked(tmp_path, extra={"created": "2031-01-01T00:00:00Z"})
     found = asked(where)["image.date"]

@@ -5,12 +5,13 @@ What only a running program can show is in the tests of its own system.
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.living import Living, let_others_see
 from support.mcp_files import server
-from support.probing import shells
+from support.probing import NOBODY, need_root, shells
 
 from fleet.inventory.model import Value
 from fleet.verifier.model import Verdict
@@ -262,3 +263,23 @@ def test_a_file_of_somebody_elses_is_not_checked(
     found = there.findings(there.declared(palace_url=URL), uid=65534)
     good = {Verdict.NOT_CHECKED, Verdict.ERROR}
     assert {found[gate].verdict for gate in gates} <= good, [found[gate] for gate in gates]
+
+
+def test_what_only_somebody_else_may_read_is_not_judged(here: Living) -> None:
+    need_root()
+    plugins = here.home / PLUGIN
+    plugins.parent.mkdir(parents=True)
+    for folder in (here.home, *here.home.parents):
+        if folder.stat().st_uid == 0 and folder not in (Path("/"), Path("/tmp")):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    (here.home / ".pi").mkdir()
+    custom = here.home / ".oh-my-zsh/custom"
+    custom.mkdir(parents=True)
+    for path in (plugins.parent.parent, here.home / ".pi", custom):
+        path.chmod(0o700)
+    there = Living(here.home, here.shell, ("opencode", "pi-toolkit", "pi-mnemo"))
+    where = replace(there.declared(palace_url=URL), launches=("zsh -ic",))
+    found = there.findings(where, uid=NOBODY)
+    for gate in ("opencode.plugins", "mnemo.placed", "toolkit.loader"):
+        assert found[gate].verdict is Verdict.ERROR, found[gate]
+        assert "permission denied" in found[gate].message
