@@ -6,7 +6,8 @@ real connector, or by the real probe under a real shell, judged in this very pro
 do not count.
 
     pytest --evidence FILE   write down all that was judged (gate, verdict, tests), and what lacks
-    pytest TEST --doubt GATE=VERDICT   judge otherwise; a test that is evidence of it must fail
+    pytest --doubt           run each test that is named once more for all that it is named for,
+                             with that verdict replaced by another: it must fail
 """
 
 import json
@@ -14,9 +15,10 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from _pytest.runner import runtestprotocol
 from support.evidence_table import FOLLOWS, promised, table
 from support.mcp_server import ScriptedMcpServer
 
@@ -58,9 +60,11 @@ class Recorder:
         seen: judgements since the test that is running began.
         shared: those made by a fixture that several tests share, by its name and place.
         doubted: a gate and a verdict that is replaced by another.
+        unnoticed: what was replaced, and the test that passed all the same.
     """
 
     doubted: tuple[str, str] | None = None
+    unnoticed: list[str] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     shared: dict[tuple[str, str], list[Seen]] = field(default_factory=dict)
     all: dict[tuple[str, str, bool], list[str]] = field(default_factory=dict)
@@ -140,8 +144,22 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Begin afresh with every test."""
+        if item.config.getoption("doubt"):
+            for gate, verdict in sorted(promised(item.nodeid)):
+                self._doubt(item, gate, verdict)
         self.seen.clear()
         return (yield)
+
+    def _doubt(self, item: pytest.Item, gate: str, verdict: str) -> None:
+        """Run a test with one verdict replaced; what a module shares is made anew for it."""
+        self.doubted = (gate, verdict)
+        around = cast("pytest.Item", item.session)  # pytest asks what it is in, and no more
+        try:
+            reports = runtestprotocol(item, log=False, nextitem=around)
+        finally:
+            self.doubted = None
+        if not any(report.failed for report in reports):
+            self.unnoticed.append(f"{gate}: {verdict} is not noticed by {item.nodeid}")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(
@@ -187,6 +205,8 @@ class Recorder:
         self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
     ) -> None:
         """Write the file and show the table."""
+        for line in self.unnoticed:
+            terminalreporter.line(line, red=True)
         name = config.getoption("evidence")
         if not name or hasattr(config, "workerinput"):
             return
@@ -204,13 +224,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what it can be asked."""
     group = parser.getgroup("evidence")
     group.addoption("--evidence", metavar="FILE", help="write down what was judged of real looks")
-    group.addoption("--doubt", metavar="GATE=VERDICT", help="judge otherwise; see who notices")
+    group.addoption("--doubt", action="store_true", help="judge otherwise, and see who notices")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Watch the whole session."""
-    gate, _, verdict = str(config.getoption("doubt") or "").partition("=")
-    recorder = Recorder(doubted=(gate, verdict) if gate else None)
+    recorder = Recorder()
     patch = pytest.MonkeyPatch()
     recorder.watch(patch)
     config.add_cleanup(patch.undo)

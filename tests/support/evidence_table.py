@@ -1,12 +1,14 @@
 """The table of evidence: for each gate, one test on a real target for each way it can end.
 
-`tests/cases/evidence/SYSTEM.yml` maps a gate to its ways: `pass`, `fail` or `warn`, `not-checked`.
-Each names a test, as pytest does without `tests/`. A way that a gate cannot end stands under
-`never`, with the reason.
+`tests/cases/evidence/SYSTEM.yml` maps a gate to verdicts, and each verdict to a test, named as
+pytest does without `tests/`: `pass`; `fail` or `warn`; and for what cannot be seen `not-checked`,
+`error` (it could not be read where it was asked) or `follows` (a not-checked that repeats what
+another gate tells). A way that a gate cannot end stands under `never`, with the reason.
 """
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 
 import yaml
 from support.places import CASES
@@ -17,22 +19,28 @@ from fleet.verifier.fleetwide.rules import SYSTEM
 FOLDER = CASES / "evidence"
 NEVER = "never"
 FOLLOWS = "follows"
-#: The ways of which each gate needs one, and what counts as one: `error` is what could not be read
-#: where it was asked, `follows` a not-checked that only repeats what another gate tells.
+#: The ways that a gate can end, and the verdicts of which one is enough.
 WAYS = {
     "pass": ("pass",),
     "fail or warn": ("fail", "warn"),
     "not seen": ("not-checked", "error", FOLLOWS),
 }
+Entries = dict[str, dict[str, dict[str, str] | str]]
 Rows = Mapping[str, Mapping[str, Mapping[str, list[str]]]]
 
 
+def of_system(path: Path) -> Entries:
+    """Return the ways of every gate that one file names."""
+    found: Entries = yaml.safe_load(path.read_text())
+    return found
+
+
 @cache
-def entries() -> dict[str, dict[str, dict[str, str] | str]]:
+def entries() -> Entries:
     """Return the ways of every gate, by gate."""
-    found: dict[str, dict[str, dict[str, str] | str]] = {}
+    found: Entries = {}
     for path in sorted(FOLDER.glob("*.yml")):
-        found |= yaml.safe_load(path.read_text())
+        found |= of_system(path)
     return found
 
 
@@ -61,8 +69,8 @@ def lacking(gate: str) -> list[str]:
     """Return the ways of a gate for which neither a test nor a reason stands."""
     ways = entries().get(gate, {})
     never = ways.get(NEVER, {})
-    told = {*ways, *(never if isinstance(never, dict) else ())}
-    return [name for name, some in WAYS.items() if not told & {*some}]
+    given = {*ways, *(never if isinstance(never, dict) else ())}
+    return [name for name, some in WAYS.items() if not given & {name, *some}]
 
 
 def gates() -> list[str]:
