@@ -335,6 +335,9 @@ def test_a_side_that_is_not_seen_is_never_the_same(sides: Sides) -> None:
     seen = rows(told)[f"container {sides.name}-pi"], rows(told)["container"]
     assert {side["standing"] for side in seen} == {"same", "unseen"}
     assert (code, told["drift"][0]["seen"], told["drift"][0]["total"]) == (3, 2, 4)
+    verdicts = {f["gate"]: f["verdict"] for f in told["findings"]}
+    for gate in ("bridge.fresh", "fleet.baked"):
+        assert verdicts[gate] == "not-checked", told["findings"]
     _, told = sides.drift(f"docker-daemon:{sides.image}")
     assert told["drift"][0]["notes"] == [f"container {sides.name}-other is exited"]
     _, text = sides.told(f"docker-daemon:{sides.image}")
