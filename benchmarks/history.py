@@ -21,8 +21,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from fleet.errors import Unreachable
-from fleet.facts.model import Answer, EndpointFact, Facts, ProcessFact
+from fleet.facts.endpoints import Answer, EndpointFact
+from fleet.facts.model import Facts
 from fleet.facts.notes import NoteFact
+from fleet.facts.running import ProcessFact
 from fleet.history.model import Beside
 from fleet.history.split import Json
 from fleet.history.store import History

@@ -14,7 +14,10 @@ from pathlib import Path
 
 from benchmarks.judging.host import NAME, Good, described
 from fleet.demo.history import bridge_of
-from fleet.facts.model import Answer, EnvValue, Facts, PathFact, State, Trouble
+from fleet.facts.endpoints import Answer, Trouble
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import EnvValue
 from fleet.facts.saved import dumps, file_name, loads
 
 EVERY = 100  # hosts, of which each fault has one

@@ -27,8 +27,9 @@ from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of, passwd_of
 from fleet.facts.compile import probe_script
-from fleet.facts.model import Facts, LaunchFact, Platform
+from fleet.facts.model import Facts, Platform
 from fleet.facts.request import CONTAINER, Request
+from fleet.facts.running import LaunchFact
 from fleet.facts.tree import SEARCH, TreeReader
 from fleet.inventory.model import Target
 from fleet.secrets import Secret

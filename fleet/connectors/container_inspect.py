@@ -11,8 +11,9 @@ from fleet.connectors.scan.configuration import labels_to_show
 from fleet.errors import ProbeError
 from fleet.facts.compile import PUBLIC_FLAGS, SECRET_FLAGS
 from fleet.facts.environment import command_text, env_value
-from fleet.facts.model import ContainerFact, EnvValue, ImageFact, Publication
+from fleet.facts.images import ImageFact
 from fleet.facts.request import CONTAINER, Request
+from fleet.facts.running import ContainerFact, EnvValue, Publication
 from fleet.secrets import keyed_digest
 from fleet.verifier.image_config import Baked
 

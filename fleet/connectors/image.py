@@ -26,9 +26,11 @@ from fleet.connectors.scan.scan import LayerScan
 from fleet.errors import TargetError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of, passwd_of, usual_home
 from fleet.facts.environment import env_value
+from fleet.facts.images import ImageFact
 from fleet.facts.installed import files_read, with_versions
-from fleet.facts.model import EnvValue, Facts, ImageFact, LaunchFact, Platform
+from fleet.facts.model import Facts, Platform
 from fleet.facts.request import CONTAINER, Depth, LaunchQuestion, Read, Request
+from fleet.facts.running import EnvValue, LaunchFact
 from fleet.facts.tree import SEARCH, TreeReader
 from fleet.inventory.image_reference import image_reference
 from fleet.inventory.model import Scheme, Target

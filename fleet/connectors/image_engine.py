@@ -24,7 +24,7 @@ from fleet.connectors.oci.streams import Budget
 from fleet.connectors.scan.scan import LayerScan
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable, Unsupported
-from fleet.facts.model import ImageFact
+from fleet.facts.images import ImageFact
 from fleet.facts.request import Depth, Request
 
 T = TypeVar("T")

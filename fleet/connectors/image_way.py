@@ -7,7 +7,7 @@ from enum import StrEnum
 from fleet.connectors.oci.documents import Configuration
 from fleet.connectors.scan.configuration import baked_in, labels_to_show
 from fleet.connectors.scan.scan import LayerScan
-from fleet.facts.model import ImageFact
+from fleet.facts.images import ImageFact
 from fleet.facts.request import PathQuestion
 from fleet.facts.walk import Tree
 

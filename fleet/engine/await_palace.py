@@ -4,7 +4,7 @@ from fleet.connectors.base import Connector
 from fleet.engine.context import Context
 from fleet.engine.palaces import PalaceQuestion, ask_palaces, palace_question
 from fleet.errors import ApplyError
-from fleet.facts.model import EndpointFact
+from fleet.facts.endpoints import EndpointFact
 from fleet.installers.model import Plan, Run
 from fleet.inventory.model import Target
 from fleet.systems.model import Compose, Service

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from threading import Lock
 
-from fleet.facts.model import CommandFact, Facts, PathFact
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact
+from fleet.facts.running import CommandFact
 
 #: What a request names at most, so that it does not grow with the fleet.
 MOST_KNOWN = 256

@@ -7,7 +7,8 @@ from typing import TypeAlias
 from fleet.engine.context import Context
 from fleet.engine.facts import Looked
 from fleet.errors import FleetError
-from fleet.facts.model import Facts, PathFact, git_blob
+from fleet.facts.model import Facts, git_blob
+from fleet.facts.paths import PathFact
 from fleet.history.model import Piece
 from fleet.history.split import Laid, split
 from fleet.systems.model import Artifact, Package

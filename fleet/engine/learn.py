@@ -9,7 +9,9 @@ from fleet.engine.facts import gather
 from fleet.engine.observer import Observer
 from fleet.engine.options import AuditOptions
 from fleet.errors import PlanError, Unreachable
-from fleet.facts.model import Facts, LaunchFact, PathFact, ProcessFact, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import LaunchFact, ProcessFact
 from fleet.inventory.model import Kind, SecretRef, Target, Value
 from fleet.inventory.write import can_be_written, suggested_name, written
 from fleet.reports.text import printable

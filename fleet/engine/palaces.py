@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from fleet.connectors.base import Connector
 from fleet.engine.secrets import SecretStore
-from fleet.facts.model import EndpointFact, Facts
+from fleet.facts.endpoints import EndpointFact
+from fleet.facts.model import Facts
 from fleet.inventory.model import SecretRef, Value
 from fleet.secrets import Secret
 from fleet.systems.resolve import Resolved

@@ -16,7 +16,8 @@ from enum import StrEnum
 from typing import Literal
 
 from fleet.facts.envfile import Assignment, assignment, trimmed, unquoted
-from fleet.facts.model import EnvFile, EnvLine, EnvValue
+from fleet.facts.paths import EnvFile, EnvLine
+from fleet.facts.running import EnvValue
 
 EXPANDS = "it is expanded by its reader, so it cannot be told from the file"
 ESCAPES = "it holds escapes, so it cannot be told from the file"

@@ -16,7 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from fleet.facts.environment import digest_bytes
-from fleet.facts.model import EnvFile, EnvLine
+from fleet.facts.paths import EnvFile, EnvLine
 from fleet.facts.request import TEXT_LIMIT
 
 BOM = b"\xef\xbb\xbf"

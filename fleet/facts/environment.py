@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 
-from fleet.facts.model import EnvValue
+from fleet.facts.running import EnvValue
 
 
 def env_value(value: str | None, *, nonce: str, public: bool) -> EnvValue:

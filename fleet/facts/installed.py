@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from fleet.facts.model import CommandFact
 from fleet.facts.request import CommandQuestion
+from fleet.facts.running import CommandFact
 from fleet.facts.walk import Tree, Unreadable, resolve
 
 _HEADER_LIMIT = 64 * 1024

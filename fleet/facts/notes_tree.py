@@ -3,7 +3,6 @@
 import posixpath
 from collections.abc import Iterator
 
-from fleet.facts.model import State
 from fleet.facts.notes import (
     ALL_BYTES,
     CUT,
@@ -16,6 +15,7 @@ from fleet.facts.notes import (
     NoteFact,
     note_of,
 )
+from fleet.facts.paths import State
 from fleet.facts.walk import Node, Tree, Unreadable, Walk, resolve, shown
 
 

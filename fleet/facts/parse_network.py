@@ -4,7 +4,7 @@ import ipaddress
 import re
 
 from fleet.facts.frames import Record
-from fleet.facts.model import Listener
+from fleet.facts.running import Listener
 
 BIG_ENDIAN = ("s390", "s390x", "ppc64", "ppc", "mips", "mips64", "sparc64", "armeb", "aarch64_be")
 MAX_LISTENERS = 4000

@@ -6,20 +6,11 @@ from typing import Literal, TypedDict, TypeVar, get_args
 
 from fleet.facts.frames import Answer, Record
 from fleet.facts.ini import named
-from fleet.facts.model import (
-    CommandFact,
-    Entry,
-    EnvFile,
-    EnvLine,
-    EnvValue,
-    Hop,
-    LaunchFact,
-    PathFact,
-    State,
-)
 from fleet.facts.parse_notes import notes
+from fleet.facts.paths import Entry, EnvFile, EnvLine, Hop, PathFact, State
 from fleet.facts.pem import certificates_in
 from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
+from fleet.facts.running import CommandFact, EnvValue, LaunchFact
 
 CHANGED = "it changed while it was read"
 

@@ -1,9 +1,9 @@
 """Processes and containers, from the records of an answer."""
 
 from fleet.facts.frames import Answer, Record
-from fleet.facts.model import CheckFact, ContainerFact, ProcessFact, Publication
 from fleet.facts.parse_paths import take_variables
 from fleet.facts.request import ContainerQuestion, ProcessQuestion
+from fleet.facts.running import CheckFact, ContainerFact, ProcessFact, Publication
 
 HIGHEST_PORT = 0xFFFF
 FIELDS = frozenset(

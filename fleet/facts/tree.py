@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from fleet.facts.envfile import read_env_file
 from fleet.facts.ini import sections_in
 from fleet.facts.jsonshape import NOT_JSON, json_shape
-from fleet.facts.model import CommandFact, Entry, EnvFile, PathFact, State
 from fleet.facts.notes_tree import read_notes
+from fleet.facts.paths import Entry, EnvFile, PathFact, State
 from fleet.facts.pem import certificates_in
 from fleet.facts.request import CommandQuestion, PathQuestion, Read
+from fleet.facts.running import CommandFact
 from fleet.facts.walk import Node, Tree, Unreadable, Walk, resolve, shown
 
 MAX_ENTRIES = 2_000

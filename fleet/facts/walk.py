@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from fleet.facts.model import NOT_A_FOLDER, Hop, State
+from fleet.facts.paths import NOT_A_FOLDER, Hop, State
 
 MAX_HOPS = 40
 _FOLDER = ""  # what a slash at the end leaves: no name, but what is before it must be a folder

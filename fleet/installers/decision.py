@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
-from fleet.facts.model import PathFact
-from fleet.facts.model import State as Seen
+from fleet.facts.paths import PathFact
+from fleet.facts.paths import State as Seen
 from fleet.facts.request import PathQuestion
 from fleet.installers.items import Item
 from fleet.installers.jsonc_anew import digest as digest_of

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Sequence
 
 from fleet.facts.envfile import assignment, split_lines
-from fleet.facts.model import EnvFile, EnvLine
+from fleet.facts.paths import EnvFile, EnvLine
 from fleet.secrets import MASK
 
 MAX_LINES = 200

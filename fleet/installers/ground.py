@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Iterable
 
 from fleet.errors import PlanError
-from fleet.facts.model import PathFact
+from fleet.facts.paths import PathFact
 from fleet.installers import ledger as ledgers
 from fleet.installers.decision import blocked
 from fleet.installers.model import Action, Conflict, Run, SetMode

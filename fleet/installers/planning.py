@@ -4,8 +4,9 @@ import posixpath
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fleet.errors import PlanError, SecretError
-from fleet.facts.model import Facts, PathFact
-from fleet.facts.model import State as Seen
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact
+from fleet.facts.paths import State as Seen
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers import ledger as ledgers
 from fleet.installers.decision import Decision, unseen

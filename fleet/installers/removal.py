@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fleet.facts.model import PathFact
+from fleet.facts.paths import PathFact
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import blocked, unedited
 from fleet.installers.ground import closed_folder

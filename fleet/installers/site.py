@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from fleet.errors import SecretError
 from fleet.facts.envfile import assignment, read_env_file
-from fleet.facts.model import EnvFile, Facts, PathFact
-from fleet.facts.model import State as Seen
+from fleet.facts.model import Facts
+from fleet.facts.paths import EnvFile, PathFact
+from fleet.facts.paths import State as Seen
 from fleet.installers.content import filled, references
 from fleet.installers.ledger import Entry, Ledger
 from fleet.installers.model import (

@@ -19,7 +19,7 @@ import httpx
 
 from fleet import __version__
 from fleet.errors import FleetError
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.facts.text import printable
 from fleet.probes import rpc, wire
 from fleet.probes.wire import Authority, Budget, Dial, Troubled

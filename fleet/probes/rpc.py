@@ -9,7 +9,7 @@ from typing import TypeAlias
 import httpx
 from httpx_sse import EventSource
 
-from fleet.facts.model import Trouble
+from fleet.facts.endpoints import Trouble
 from fleet.probes.wire import Troubled
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | Mapping[str, Json] | None"

@@ -21,7 +21,7 @@ import httpcore
 import httpx
 
 from fleet.errors import FleetError, ProbeError, Unreachable, Unsupported
-from fleet.facts.model import Trouble
+from fleet.facts.endpoints import Trouble
 
 Dial: TypeAlias = Callable[[str, int], socket.socket]
 T = TypeVar("T")

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.facts.model import Facts, PathFact
+    from fleet.facts.model import Facts
+    from fleet.facts.paths import PathFact
     from fleet.inventory.model import Target, Variables
     from fleet.pytest_plugin.audit import Seen
     from fleet.reports.document import TroublePart

@@ -14,7 +14,9 @@ is asked for, as deep as it is asked for, and of a secret never the value.
 from fleet.connectors.base import Outcome
 from fleet.connectors.fake import FakeConnector
 from fleet.connectors.registry import answering
-from fleet.facts.model import EnvValue, Facts, PathFact, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import EnvValue
 from fleet.inventory.model import Target
 from fleet.secrets import Secret
 from fleet.testing.canned import HOME, NONCE, CannedFacts

@@ -8,18 +8,11 @@ from collections.abc import Callable, Collection, Mapping
 from fleet.facts.envfile import read_env_file
 from fleet.facts.environment import env_value
 from fleet.facts.jsonshape import NOT_JSON, json_shape
-from fleet.facts.model import (
-    CheckFact,
-    CommandFact,
-    Entry,
-    EnvValue,
-    Facts,
-    LaunchFact,
-    PathFact,
-    State,
-)
+from fleet.facts.model import Facts
 from fleet.facts.notes import LEVELS, NoteFact, note_of
+from fleet.facts.paths import Entry, PathFact, State
 from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
+from fleet.facts.running import CheckFact, CommandFact, EnvValue, LaunchFact
 
 HASHED = (Read.HASH, Read.WHOLE)
 NOT_CANNED = "no such way of launching is canned"

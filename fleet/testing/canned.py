@@ -5,21 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Self
 
+from fleet.facts.endpoints import EndpointFact
 from fleet.facts.envfile import read_env_file
 from fleet.facts.environment import env_value
-from fleet.facts.model import (
-    CommandFact,
-    EndpointFact,
-    Entry,
-    EnvValue,
-    Facts,
-    Hop,
-    LaunchFact,
-    PathFact,
-    Platform,
-    State,
-)
+from fleet.facts.model import Facts, Platform
+from fleet.facts.paths import Entry, Hop, PathFact, State
 from fleet.facts.request import Request
+from fleet.facts.running import CommandFact, EnvValue, LaunchFact
 from fleet.inventory.model import Target
 from fleet.secrets import Secret
 from fleet.testing.answer import answered

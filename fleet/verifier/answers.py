@@ -3,7 +3,7 @@
 One table for everybody who asks a palace: its clients, its own machine, and the fleet as a whole.
 """
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, failed, not_checked, passed
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fleet.facts.model import LaunchFact
+from fleet.facts.running import LaunchFact
 from fleet.verifier.clients import Client, Entry, Registered, clients, faults, registered
 from fleet.verifier.launches import Unseen, over_launches
 from fleet.verifier.look import Look

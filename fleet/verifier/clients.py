@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from fleet.facts.model import PathFact
+from fleet.facts.paths import PathFact
 from fleet.inventory.yaml import load as load_yaml
 from fleet.verifier.json_files import json_files
 from fleet.verifier.look import Look

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fleet.facts.environment import command_text
-from fleet.facts.model import ContainerFact, ImageFact
+from fleet.facts.images import ImageFact
+from fleet.facts.running import ContainerFact
 from fleet.secrets import keyed_digest
 from fleet.verifier.compose import Compose, Service
 from fleet.verifier.compose_forms import Port, Volume

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fleet.facts.dotenv import EnvEntry
-from fleet.facts.model import ContainerFact, EnvValue, ImageFact
+from fleet.facts.images import ImageFact
+from fleet.facts.running import ContainerFact, EnvValue
 from fleet.verifier.compose import Compose, Drawn, Service
 from fleet.verifier.compose_running import Ground, differences, inherits
 from fleet.verifier.exports import (

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fleet.facts.model import EnvValue
+from fleet.facts.running import EnvValue
 from fleet.inventory.model import SecretRef, Value
 from fleet.verifier.look import Expected, Look
 

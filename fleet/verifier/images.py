@@ -1,6 +1,6 @@
 """What a container tells of the image that it was made of."""
 
-from fleet.facts.model import ContainerFact
+from fleet.facts.running import ContainerFact
 
 
 def older_image(container: ContainerFact) -> str:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.verifier.look import Look
 
 

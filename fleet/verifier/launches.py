@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from fleet.facts.model import EnvValue, LaunchFact
+from fleet.facts.running import EnvValue, LaunchFact
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, failed, not_checked, passed
 

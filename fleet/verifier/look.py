@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TypeAlias
 
+from fleet.facts.endpoints import EndpointFact
 from fleet.facts.jsonshape import json_shape
-from fleet.facts.model import EndpointFact, Facts, LaunchFact, PathFact, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import LaunchFact
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret, keyed_digest
 from fleet.systems.ask import launches_of

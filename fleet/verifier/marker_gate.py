@@ -1,6 +1,7 @@
 """Version gates: a capability is proved by code in the deployed file, and by nothing else."""
 
-from fleet.facts.model import PathFact, State, git_blob
+from fleet.facts.model import git_blob
+from fleet.facts.paths import PathFact, State
 from fleet.systems.model import Gate, Marker
 from fleet.verifier.code import Code, is_script, read_code
 from fleet.verifier.look import Look

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import BUILT_IN, pi_versions
 from fleet.verifier.mcp_servers import ADAPTER, Host, adapter_servers, host_of

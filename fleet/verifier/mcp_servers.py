@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from fleet.facts.jsontext import read_json
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.json_files import json_files
 from fleet.verifier.launches import text
 from fleet.verifier.look import Look

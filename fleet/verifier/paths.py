@@ -1,6 +1,6 @@
 """Saying what was found at a path, in one place, so that every gate says it the same way."""
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.verifier.model import Judgement, errored, failed, not_checked
 
 

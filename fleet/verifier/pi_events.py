@@ -2,7 +2,7 @@
 
 from packaging.version import Version
 
-from fleet.facts.model import CommandFact, LaunchFact
+from fleet.facts.running import CommandFact, LaunchFact
 from fleet.verifier.launches import unseen_launch
 from fleet.verifier.look import Look
 from fleet.verifier.manifests import version_told

@@ -13,7 +13,7 @@ import posixpath
 from collections.abc import Sequence
 
 from fleet.facts.jsontext import read_json
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.verifier.look import Look
 
 _INDEXES = ("index.ts", "index.js")

@@ -2,7 +2,8 @@
 
 import posixpath
 
-from fleet.facts.model import Facts, ProcessFact
+from fleet.facts.model import Facts
+from fleet.facts.running import ProcessFact
 from fleet.verifier.look import Look
 
 #: How processes of pi are asked for: it gives itself one of these names.

@@ -8,7 +8,8 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from fleet.facts.model import LaunchFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import LaunchFact
 from fleet.verifier.answers import answered
 from fleet.verifier.launches import Unseen, over_launches, value
 from fleet.verifier.look import Look

@@ -11,8 +11,9 @@ from fleet.connectors.container_inspect import (
     read_inspected,
 )
 from fleet.errors import ProbeError
-from fleet.facts.model import EnvValue, ImageFact
+from fleet.facts.images import ImageFact
 from fleet.facts.request import ContainerQuestion, LaunchQuestion, Request
+from fleet.facts.running import EnvValue
 from fleet.secrets import keyed_digest
 
 SECRET = "tok-EXAMPLE-inspect"

@@ -28,7 +28,8 @@ from fleet.demo.layout import (
     write_docker_archive,
 )
 from fleet.errors import ProbeError, Unreachable, Unsupported
-from fleet.facts.model import Facts, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import State
 from fleet.inventory.model import Value
 from fleet.secrets import Secret, keyed_digest
 

@@ -11,7 +11,8 @@ from support.trees import asking, image
 
 from fleet.connectors.image import ImageConnector
 from fleet.demo.layout import BakedImage, Member, layer, write_archive
-from fleet.facts.model import Facts, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import State
 from fleet.facts.request import PathQuestion, Read
 
 BRIDGE = "/root/.pi/agent/extensions/mempalace.ts"

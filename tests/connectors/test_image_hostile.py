@@ -20,7 +20,8 @@ from fleet.connectors.oci.layers import Layer, LayeredTree
 from fleet.connectors.oci.streams import Blob, Budget, open_regular
 from fleet.demo.layout import BakedImage, Member, layer, packed, write_archive
 from fleet.errors import FleetError, ProbeError, Unreachable
-from fleet.facts.model import Facts, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import State
 from fleet.facts.request import PathQuestion, Read
 from fleet.facts.walk import resolve
 

@@ -25,7 +25,7 @@ from support.trees import asking, image
 from fleet.connectors.oci.newest import NOT_NEEDED
 from fleet.demo.layout import BakedImage, Compression, Member, layer, write_layout
 from fleet.errors import ProbeError, Unreachable
-from fleet.facts.model import ScanFact
+from fleet.facts.images import ScanFact
 from fleet.facts.request import Depth, PathQuestion, Read, ScanQuestion
 from fleet.inventory.model import Target
 

@@ -12,7 +12,7 @@ from fleet.connectors import local
 from fleet.connectors.bounded import KIBI
 from fleet.connectors.local import LocalConnector
 from fleet.errors import ProbeError, Unreachable
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.facts.request import LaunchQuestion, PathQuestion, Read, Request
 from fleet.inventory.model import Address, Become, Scheme, Target
 from fleet.secrets import Secret

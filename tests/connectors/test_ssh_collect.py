@@ -9,7 +9,7 @@ from support.client import Client
 from support.sshd import USER, Sshd
 
 from fleet.errors import ProbeError
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.facts.request import (
     CommandQuestion,
     LaunchQuestion,

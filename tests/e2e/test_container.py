@@ -14,7 +14,8 @@ from support.places import CASES
 
 from fleet.connectors.container import ContainerConnector
 from fleet.errors import ProbeError, Unreachable, Unsupported
-from fleet.facts.model import EnvValue, Facts, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import State
 from fleet.facts.request import (
     CommandQuestion,
     ContainerQuestion,
@@ -23,6 +24,7 @@ from fleet.facts.request import (
     Read,
     Request,
 )
+from fleet.facts.running import EnvValue
 from fleet.inventory.model import Address, Scheme, Target
 from fleet.secrets import Secret, keyed_digest
 

@@ -15,7 +15,8 @@ from fleet.connectors.engine import client
 from fleet.connectors.image import ImageConnector
 from fleet.demo.layout import BakedImage, Member, layer, write_docker_archive
 from fleet.errors import ProbeError, Unreachable
-from fleet.facts.model import Facts, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import State
 from fleet.facts.request import PathQuestion, Read
 
 pytestmark = pytest.mark.e2e

@@ -23,7 +23,8 @@ from fleet.connectors.image import ImageConnector
 from fleet.connectors.image_way import Way
 from fleet.demo.layout import BakedImage, Member, layer, write_docker_archive
 from fleet.errors import ProbeError, Unsupported
-from fleet.facts.model import Facts, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import State
 from fleet.facts.request import (
     CommandQuestion,
     Depth,

@@ -10,9 +10,10 @@ from support.containers import Engine, base, engine_answers
 from support.probing import NONCE, NOON, Shell
 
 from fleet.facts.compile import probe_script
-from fleet.facts.model import ContainerFact, EnvValue, Facts
+from fleet.facts.model import Facts
 from fleet.facts.parse import parse_answer
 from fleet.facts.request import ContainerQuestion, Request
+from fleet.facts.running import ContainerFact, EnvValue
 from fleet.secrets import keyed_digest
 
 CLIENT = shutil.which("docker")

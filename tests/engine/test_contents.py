@@ -6,7 +6,9 @@ import pytest
 from support.facts import World, target
 
 from fleet.engine.contents import MOST_KNOWN, ContentStore
-from fleet.facts.model import CommandFact, Facts, LaunchFact, PathFact, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import CommandFact, LaunchFact
 
 PLACES = ("path", "file", "manifest", "beside", "other")
 

@@ -15,7 +15,8 @@ from fleet.connectors.engine import endpoint
 from fleet.connectors.engine_search import EngineSearch
 from fleet.engine.context import load_context
 from fleet.errors import Unreachable
-from fleet.facts.model import ContainerFact, ImageFact
+from fleet.facts.images import ImageFact
+from fleet.facts.running import ContainerFact
 from fleet.facts.saved import dumps, file_name
 
 LINK = "~/.pi/agent/extensions/mempalace.ts"

@@ -9,7 +9,7 @@ from support.probing import NONCE, Shell
 
 from fleet.errors import UsageError
 from fleet.facts.compile import probe_script
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.facts.request import (
     CommandQuestion,
     ContainerQuestion,

@@ -10,7 +10,7 @@ from support.places import CASES
 from support.probing import NONCE, Shell
 
 from fleet.facts.envfile import assignment, read_env_file
-from fleet.facts.model import EnvFile, EnvLine
+from fleet.facts.paths import EnvFile, EnvLine
 from fleet.facts.request import PathQuestion, Read, Request
 from fleet.secrets import keyed_digest
 

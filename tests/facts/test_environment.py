@@ -3,7 +3,7 @@
 from support.probing import NONCE
 
 from fleet.facts.environment import digest_bytes, env_value
-from fleet.facts.model import EnvValue
+from fleet.facts.running import EnvValue
 from fleet.secrets import keyed_digest
 
 

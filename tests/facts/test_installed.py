@@ -6,8 +6,9 @@ import pytest
 from support.trees import DictTree
 
 from fleet.facts.installed import Installed, files_read, installed, with_versions
-from fleet.facts.model import CommandFact, PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.facts.request import CommandQuestion
+from fleet.facts.running import CommandFact
 
 HEADER = b"""#ifndef SRC_NODE_VERSION_H_
 #define NODE_MAJOR_VERSION 22

@@ -13,8 +13,9 @@ from support.probing import NONCE, NOON, Shell, answer
 
 from fleet.errors import ProbeError
 from fleet.facts.compile import probe_script
-from fleet.facts.model import EnvValue, Facts, Listener, State
+from fleet.facts.model import Facts
 from fleet.facts.parse import parse_answer
+from fleet.facts.paths import State
 from fleet.facts.request import (
     LaunchQuestion,
     PathQuestion,
@@ -22,6 +23,7 @@ from fleet.facts.request import (
     Read,
     Request,
 )
+from fleet.facts.running import EnvValue, Listener
 
 WHOLE = Request(
     NONCE,

@@ -7,8 +7,9 @@ from support.probing import NONCE, Shell
 
 from fleet.errors import UsageError
 from fleet.facts.compile import probe_script
-from fleet.facts.model import CheckFact, Facts
+from fleet.facts.model import Facts
 from fleet.facts.request import CheckQuestion, Request
+from fleet.facts.running import CheckFact
 
 WORDS = ("checker", "-t", "a b's $HOME")
 

@@ -11,8 +11,8 @@ import pytest
 from support.probing import NONCE, Shell, need_root
 from support.tools import npm_bin
 
-from fleet.facts.model import ProcessFact
 from fleet.facts.request import ProcessQuestion, Request
+from fleet.facts.running import ProcessFact
 
 NAME = "pi-under-test"
 QUESTION = ProcessQuestion("pi", (NAME,), comm=(NAME,))

@@ -9,8 +9,9 @@ from support.places import CASES
 from support.probing import NONCE, Shell, answer, ended
 
 from fleet.facts.compile import probe_script
-from fleet.facts.model import EnvValue, LaunchFact, State
+from fleet.facts.paths import State
 from fleet.facts.request import CommandQuestion, LaunchQuestion, Read, Request
+from fleet.facts.running import EnvValue, LaunchFact
 from fleet.secrets import keyed_digest
 
 TOKEN = "tok-EXAMPLE-canary"

@@ -12,7 +12,6 @@ from support.probing import NOBODY, NONCE, Shell, answer, need_root
 from fleet.connectors.image_rootfs import RootTree
 from fleet.errors import ProbeError
 from fleet.facts.compile import probe_script
-from fleet.facts.model import PathFact
 from fleet.facts.notes import (
     CUT,
     MOST_LINKS,
@@ -23,6 +22,7 @@ from fleet.facts.notes import (
     NoteFact,
     note_of,
 )
+from fleet.facts.paths import PathFact
 from fleet.facts.request import PathQuestion, Read, Request
 from fleet.facts.tree import TreeReader
 

@@ -8,7 +8,7 @@ import pytest
 from support.probing import NOBODY, NONCE, Shell, build_case, need_root
 
 from fleet.facts.compile import probe_script
-from fleet.facts.model import Hop, State
+from fleet.facts.paths import Hop, State
 from fleet.facts.request import PathQuestion, Read, Request
 
 BRIDGE = "root/.pi/agent/extensions/mempalace.ts"

@@ -10,7 +10,7 @@ from support.probing import NONCE, Shell
 
 from fleet.connectors.image_rootfs import RootTree
 from fleet.facts.compile import probe_script
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.facts.pem import certificates_in
 from fleet.facts.request import PathQuestion, Read, Request
 from fleet.facts.tree import TreeReader

@@ -10,8 +10,9 @@ from support.probing import NONCE, Shell
 from fleet.connectors.image_rootfs import RootTree
 from fleet.errors import UsageError
 from fleet.facts.compile import probe_script
-from fleet.facts.model import CommandFact, Facts
+from fleet.facts.model import Facts
 from fleet.facts.request import CommandQuestion, LaunchQuestion, Read, Request
+from fleet.facts.running import CommandFact
 from fleet.facts.tree import TreeReader
 
 SCHEMA = "schemas/settings.schema.json"

@@ -17,8 +17,9 @@ from support.places import CASES
 from support.probing import NOBODY, NONCE, Shell, answer, need_root
 
 from fleet.facts.compile import probe_script
-from fleet.facts.model import ContainerFact, EnvValue, Facts, Listener, ProcessFact, Publication
+from fleet.facts.model import Facts
 from fleet.facts.request import ContainerQuestion, ProcessQuestion, Request
+from fleet.facts.running import ContainerFact, EnvValue, Listener, ProcessFact, Publication
 from fleet.secrets import keyed_digest
 
 TOKEN = "tok-EXAMPLE-canary"

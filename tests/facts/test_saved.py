@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from support.probing import NONCE, NOON
 
 from fleet.errors import FactsError
-from fleet.facts.model import Facts, PathFact, Platform, State
+from fleet.facts.model import Facts, Platform
+from fleet.facts.paths import PathFact, State
 from fleet.facts.saved import dumps, file_name, loads
 from fleet.facts.shared import Shared
 

@@ -15,7 +15,7 @@ from support.trees import DictTree, asking, paths_from_tree
 
 from fleet.connectors.image_rootfs import RootTree
 from fleet.facts.account import owners_of
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.facts.request import CommandQuestion, PathQuestion, Read, Request
 from fleet.facts.tree import TreeReader
 from fleet.facts.walk import resolve

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from support.nights import with_facts
 
-from fleet.facts.model import Facts, PathFact, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
 from fleet.history.factdiff import MOST, fact_changes
 
 

@@ -8,7 +8,8 @@ from support.bench import SHELLS, Bench
 from support.programs import TOKEN, bench_of, calls, fake
 
 from fleet.facts.environment import command_text
-from fleet.facts.model import ContainerFact, EnvValue, Facts, Publication
+from fleet.facts.model import Facts
+from fleet.facts.running import ContainerFact, EnvValue, Publication
 from fleet.installers.content import written
 from fleet.installers.items import ComposeBody, Item
 from fleet.installers.model import Plan

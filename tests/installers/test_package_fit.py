@@ -8,7 +8,8 @@ import pytest
 from support.bench import Bench
 from support.programs import bench_of, calls, fake
 
-from fleet.facts.model import CommandFact, LaunchFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import CommandFact, LaunchFact
 from fleet.installers.items import Item, PackageBody
 from fleet.installers.model import Plan, Run
 from fleet.installers.planning import plan, questions

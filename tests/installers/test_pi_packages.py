@@ -11,7 +11,9 @@ from support.programs import bench_of, calls, fake
 from support.tools import npm_bin, pi_tool
 
 from fleet.errors import PlanError
-from fleet.facts.model import CommandFact, Facts, LaunchFact, PathFact, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import CommandFact, LaunchFact
 from fleet.installers.desired import desired
 from fleet.installers.items import FileBody, Item, MergeBody, PackageBody
 from fleet.installers.model import Content, Plan, Run

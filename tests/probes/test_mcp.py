@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.mcp_server import Rule, ScriptedMcpServer, palace_rules
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.probes.mcp import Further, ask_palace, wait_until_answers
 from fleet.secrets import Secret
 

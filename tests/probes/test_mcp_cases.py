@@ -9,7 +9,7 @@ import pytest
 from support.mcp_server import ScriptedMcpServer, self_signed
 from support.places import CASES
 
-from fleet.facts.model import EndpointFact, Trouble
+from fleet.facts.endpoints import EndpointFact, Trouble
 from fleet.probes.mcp import DEADLINE_SECONDS, ask_palace
 from fleet.probes.wire import Authority
 from fleet.secrets import Secret

@@ -7,7 +7,7 @@ import pytest
 from support.tools import mempalace_tool
 
 from fleet.demo.palace import serving
-from fleet.facts.model import EndpointFact, Trouble
+from fleet.facts.endpoints import EndpointFact, Trouble
 from fleet.probes.mcp import ask_palace
 from fleet.secrets import Secret
 

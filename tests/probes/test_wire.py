@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.mcp_server import ScriptedMcpServer, palace_rules, self_signed
 
 from fleet.errors import ProbeError, Unreachable, Unsupported
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.probes.mcp import ask_palace
 from fleet.probes.wire import Authority
 from fleet.secrets import Secret

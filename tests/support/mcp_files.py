@@ -5,7 +5,7 @@ import json
 from support.facts import World
 
 from fleet.facts.jsonshape import json_shape
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.systems.catalogue import load_catalogue
 
 #: The adapter's files in its order, by where they lie; later ones win.

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from support.crafted import finding, result, run
 
-from fleet.facts.model import EnvValue, LaunchFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import EnvValue, LaunchFact
 from fleet.verifier.model import Verdict
 from fleet.verifier.run import Run
 

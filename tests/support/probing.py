@@ -13,8 +13,9 @@ import pytest
 from support.places import CASES
 
 from fleet.facts.compile import probe_script
-from fleet.facts.model import Facts, PathFact
+from fleet.facts.model import Facts
 from fleet.facts.parse import parse_answer
+from fleet.facts.paths import PathFact
 from fleet.facts.request import PathQuestion, Read, Request
 
 NONCE = "nonce-0123456789"

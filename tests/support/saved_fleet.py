@@ -9,7 +9,8 @@ from pathlib import Path
 from support.facts import BRIDGE, World
 
 from fleet.engine.context import Context, load_context
-from fleet.facts.model import Facts, PathFact, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
 from fleet.facts.saved import dumps, file_name
 from fleet.inventory.model import Target
 

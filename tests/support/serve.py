@@ -9,16 +9,8 @@ from typing import Any
 from support.facts import NONCE, World, findings
 from support.facts import target as some_target
 
-from fleet.facts.model import (
-    Answer,
-    ContainerFact,
-    EndpointFact,
-    EnvValue,
-    Listener,
-    ProcessFact,
-    Publication,
-    Trouble,
-)
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
+from fleet.facts.running import ContainerFact, EnvValue, Listener, ProcessFact, Publication
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret, keyed_digest
 from fleet.systems.mempalace_serve.routes import ROUTES

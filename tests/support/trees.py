@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from fleet.facts.model import PathFact
+from fleet.facts.paths import PathFact
 from fleet.facts.request import PathQuestion, Request
 from fleet.facts.tree import TreeReader
 from fleet.facts.walk import Node, Tree, Unreadable

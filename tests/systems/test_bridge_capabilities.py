@@ -6,7 +6,7 @@ import pytest
 from support.facts import World, findings, target
 from support.places import ROOT
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.systems.catalogue import load_catalogue
 from fleet.systems.model import Gate
 from fleet.verifier.model import Finding, Verdict

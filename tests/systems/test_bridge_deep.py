@@ -8,7 +8,8 @@ import pytest
 from support.facts import World, absolute, findings, target
 
 from fleet.facts.deep import DeepFact
-from fleet.facts.model import Facts, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import State
 from fleet.inventory.model import Target
 from fleet.verifier.model import Finding, Verdict
 

@@ -8,7 +8,8 @@ from support.living import SYSTEM, Living
 from support.places import ROOT
 from support.probing import shells
 
-from fleet.facts.model import Entry, Facts, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import Entry, State
 from fleet.inventory.model import Target
 from fleet.verifier.model import Finding, Verdict
 

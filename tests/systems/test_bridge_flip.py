@@ -11,7 +11,7 @@ from support.mcp_server import Rule, ScriptedMcpServer, self_signed
 from support.places import CASES
 
 from fleet.errors import Unreachable
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.probes.mcp import ask_palace
 from fleet.secrets import Secret
 from fleet.verifier.answers import remedy_of

@@ -14,7 +14,9 @@ from support.living import Living
 from support.probing import Shell, shells
 from support.tools import PiTool, pi_tool
 
-from fleet.facts.model import Facts, ProcessFact, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import State
+from fleet.facts.running import ProcessFact
 from fleet.inventory.model import Target, Value
 from fleet.verifier.model import Finding, Verdict
 

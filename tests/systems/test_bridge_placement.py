@@ -3,7 +3,8 @@
 import pytest
 from support.facts import BRIDGE, World, findings, target
 
-from fleet.facts.model import State, git_blob
+from fleet.facts.model import git_blob
+from fleet.facts.paths import State
 from fleet.verifier.model import Verdict
 from fleet.verifier.toolkit import Commit, Toolkit
 

@@ -20,7 +20,7 @@ from support.mcp_files import (
 )
 from support.tools import PiTool, pi_tool
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Finding, Verdict
 
 URL = "https://palace.example.net/mcp"

@@ -6,7 +6,8 @@ import pytest
 from support.facts import World, absolute, findings, target
 from support.mcp_server import self_signed
 
-from fleet.facts.model import Answer, EndpointFact, PathFact, State, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
+from fleet.facts.paths import PathFact, State
 from fleet.inventory.model import SecretRef, Value
 from fleet.verifier.model import Finding, Verdict
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from support.facts import NONCE, World, findings, target
 
-from fleet.facts.model import ContainerFact, EnvValue, Facts
+from fleet.facts.model import Facts
+from fleet.facts.running import ContainerFact, EnvValue
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret, keyed_digest
 from fleet.verifier.model import Finding, Verdict

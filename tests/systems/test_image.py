@@ -15,8 +15,11 @@ from fleet.engine.audit import audit
 from fleet.engine.context import Context
 from fleet.engine.options import AuditOptions
 from fleet.engine.secrets import SecretStore
-from fleet.facts.model import ContainerFact, Facts, ImageFact, PathFact, Platform, ScanFact, State
+from fleet.facts.images import ImageFact, ScanFact
+from fleet.facts.model import Facts, Platform
+from fleet.facts.paths import PathFact, State
 from fleet.facts.request import Depth
+from fleet.facts.running import ContainerFact
 from fleet.inventory.address import parse_address
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret

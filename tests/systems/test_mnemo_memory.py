@@ -7,8 +7,9 @@ import pytest
 from support.facts import World, findings, target
 from support.mnemo import PI, installed
 
-from fleet.facts.model import EnvValue, ProcessFact, State
 from fleet.facts.notes import CUT
+from fleet.facts.paths import State
+from fleet.facts.running import EnvValue, ProcessFact
 from fleet.inventory.model import Value
 from fleet.testing import judge
 from fleet.verifier.model import Finding, Verdict

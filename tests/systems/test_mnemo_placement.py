@@ -6,7 +6,7 @@ import pytest
 from support.facts import World, findings, target
 from support.mnemo import AGENT, GIT, LINKED, NPM, PI, SETTINGS, installed, package
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.inventory.model import Value
 from fleet.testing import judge
 from fleet.verifier.model import Finding, Verdict

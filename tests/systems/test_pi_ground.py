@@ -13,7 +13,7 @@ from support.living import SYSTEM, Living
 from support.probing import NOBODY, need_root, shells
 from support.tools import PiTool, pi_tool
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Verdict
 from fleet.verifier.ranges import satisfies, version_in
 

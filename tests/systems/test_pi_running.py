@@ -12,7 +12,8 @@ from support.living import Living
 from support.probing import NOBODY, Shell, need_root, shells
 from support.tools import PiTool, pi_tool
 
-from fleet.facts.model import EnvValue, Facts, ProcessFact
+from fleet.facts.model import Facts
+from fleet.facts.running import EnvValue, ProcessFact
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret, keyed_digest
 from fleet.verifier.model import Finding, Verdict

@@ -10,7 +10,7 @@ from support.living import SYSTEM, Living
 from support.probing import shells
 from support.tools import PiTool, pi_tool
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier import shipped_schema
 from fleet.verifier.model import Verdict
 

@@ -9,7 +9,9 @@ from support.facts import target as some_target
 from support.serve import answers
 
 from fleet.errors import PlanError
-from fleet.facts.model import Answer, CheckFact, EndpointFact, Facts, ProcessFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
+from fleet.facts.model import Facts
+from fleet.facts.running import CheckFact, ProcessFact
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.systems.palace_proxy.laid import derived
 from fleet.verifier.model import Finding

@@ -17,7 +17,7 @@ from support.serve import (
     target,
 )
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.systems.catalogue import load_catalogue
 from fleet.systems.mempalace_serve.routes import ROUTES
 from fleet.verifier.model import Finding, Verdict

@@ -13,7 +13,8 @@ from support.serve import (
     target,
 )
 
-from fleet.facts.model import EnvValue, Publication, Trouble
+from fleet.facts.endpoints import Trouble
+from fleet.facts.running import EnvValue, Publication
 from fleet.verifier.model import Verdict
 
 FAIL, PASS, WARN, NOT_CHECKED = Verdict.FAIL, Verdict.PASS, Verdict.WARN, Verdict.NOT_CHECKED

@@ -16,7 +16,8 @@ from support.mcp_server import Rule, ScriptedMcpServer, self_signed
 from support.places import CASES
 from support.serve import Serving, container, healthy, process, route_cells, silent, target
 
-from fleet.facts.model import EndpointFact, EnvValue, Trouble
+from fleet.facts.endpoints import EndpointFact, Trouble
+from fleet.facts.running import EnvValue
 from fleet.probes.mcp import Further, ask_palace
 from fleet.probes.wire import Authority
 from fleet.secrets import Secret

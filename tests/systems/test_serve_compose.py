@@ -9,7 +9,8 @@ from support.serve import DOCKER0, VALUE, Serving, container, failing, healthy, 
 
 from fleet.data import shipped
 from fleet.facts.environment import command_text
-from fleet.facts.model import ContainerFact, EnvValue, Publication, State
+from fleet.facts.paths import State
+from fleet.facts.running import ContainerFact, EnvValue, Publication
 from fleet.inventory.model import Target
 from fleet.inventory.render import render
 from fleet.secrets import keyed_digest

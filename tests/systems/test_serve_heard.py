@@ -17,7 +17,7 @@ from support.serve import (
     target,
 )
 
-from fleet.facts.model import Answer, Trouble
+from fleet.facts.endpoints import Answer, Trouble
 from fleet.verifier.model import Verdict
 
 FAIL, PASS, WARN, NOT_CHECKED = Verdict.FAIL, Verdict.PASS, Verdict.WARN, Verdict.NOT_CHECKED

@@ -11,7 +11,7 @@ from support.serve import (
     target,
 )
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Verdict
 
 PASS, NOT_CHECKED = Verdict.PASS, Verdict.NOT_CHECKED

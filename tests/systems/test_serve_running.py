@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from support.serve import Serving, container, endpoint, failing, healthy, process, target
 
-from fleet.facts.model import EnvValue, ProcessFact, State
+from fleet.facts.paths import State
+from fleet.facts.running import EnvValue, ProcessFact
 from fleet.verifier.model import Finding, Verdict
 
 FAIL, PASS, WARN, NOT_CHECKED = Verdict.FAIL, Verdict.PASS, Verdict.WARN, Verdict.NOT_CHECKED

@@ -3,7 +3,7 @@
 import pytest
 from support.facts import BRIDGE, World, findings, target
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.systems.catalogue import load_catalogue
 from fleet.verifier.model import Finding, Verdict
 

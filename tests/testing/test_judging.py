@@ -10,7 +10,6 @@ from fleet.engine.context import Context
 from fleet.engine.facts import gather
 from fleet.engine.options import AuditOptions
 from fleet.errors import CatalogueError, Unreachable, Unsupported
-from fleet.facts.model import ProcessFact
 from fleet.facts.request import (
     CommandQuestion,
     LaunchQuestion,
@@ -19,6 +18,7 @@ from fleet.facts.request import (
     Read,
     Request,
 )
+from fleet.facts.running import ProcessFact
 from fleet.facts.saved import dumps, loads
 from fleet.secrets import Secret
 from fleet.systems.catalogue import load_catalogue

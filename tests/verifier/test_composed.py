@@ -10,7 +10,8 @@ from support.places import CASES
 from fleet.facts.dotenv import Dialect, EnvEntry, interpret
 from fleet.facts.envfile import read_env_file
 from fleet.facts.environment import command_text, env_value
-from fleet.facts.model import ContainerFact, EnvValue, ImageFact, Publication
+from fleet.facts.images import ImageFact
+from fleet.facts.running import ContainerFact, EnvValue, Publication
 from fleet.secrets import keyed_digest
 from fleet.verifier.compose import read_compose, stand_ins
 from fleet.verifier.compose_running import Ground, full_name

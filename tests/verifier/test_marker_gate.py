@@ -4,7 +4,8 @@ import pytest
 from support.facts import BRIDGE, World, findings, findings_in, target
 from support.places import CASES
 
-from fleet.facts.model import State, git_blob
+from fleet.facts.model import git_blob
+from fleet.facts.paths import State
 from fleet.systems.catalogue import Catalogue
 from fleet.systems.model import System
 from fleet.verifier.model import Verdict

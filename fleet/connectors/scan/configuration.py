@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from fleet.connectors.scan.rules import Rules, shapes_in
-from fleet.facts.model import MOST_FOUND, SecretFact
+from fleet.facts.images import MOST_FOUND, SecretFact
 from fleet.secrets import MASK
 from fleet.verifier.image_config import SHAPE, secrets_in_config, shown_labels, texts_in_config
 

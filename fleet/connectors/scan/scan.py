@@ -8,7 +8,7 @@ from fleet.connectors.deadline import Deadline
 from fleet.connectors.scan.likely import Likely
 from fleet.connectors.scan.rules import Hit, Rules
 from fleet.connectors.scan.watch import Kind, Read, Size
-from fleet.facts.model import MOST_FOUND, ScanFact, SecretFact
+from fleet.facts.images import MOST_FOUND, ScanFact, SecretFact
 from fleet.facts.request import Depth, ScanQuestion
 from fleet.facts.walk import Unreadable, shown
 

@@ -8,8 +8,8 @@ import hashlib
 import posixpath
 from collections.abc import Iterable, Sequence
 
-from fleet.facts.model import EnvFile, EnvLine, PathFact
-from fleet.facts.model import State as Seen
+from fleet.facts.paths import EnvFile, EnvLine, PathFact
+from fleet.facts.paths import State as Seen
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.content import masked
 from fleet.installers.decision import Decision, Standing, in_the_way, standing

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fleet.facts.dotenv import Dialect, interpret
 from fleet.facts.envfile import assignment, split_lines
-from fleet.facts.model import ContainerFact, EnvValue
+from fleet.facts.running import ContainerFact, EnvValue
 from fleet.installers.items import ComposeBody
 from fleet.installers.site import Site
 from fleet.secrets import hidden, keyed_digest

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.facts.request import PathQuestion
 from fleet.installers.decision import Decision
 from fleet.installers.items import FileBody, Item

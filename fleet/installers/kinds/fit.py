@@ -9,9 +9,9 @@ import re
 
 from packaging.version import InvalidVersion, Version
 
-from fleet.facts.model import CommandFact, LaunchFact
-from fleet.facts.model import State as Seen
+from fleet.facts.paths import State as Seen
 from fleet.facts.request import PathQuestion, Read
+from fleet.facts.running import CommandFact, LaunchFact
 from fleet.installers.items import Item, PackageBody
 from fleet.installers.model import Conflict
 from fleet.installers.site import Site

@@ -3,8 +3,8 @@
 import posixpath
 from collections.abc import Iterable
 
-from fleet.facts.model import PathFact
-from fleet.facts.model import State as Seen
+from fleet.facts.paths import PathFact
+from fleet.facts.paths import State as Seen
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.content import GIT_CRYPT
 from fleet.installers.decision import Decision

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.installers.items import PackageBody
 from fleet.installers.site import Site
 from fleet.verifier.pi_sources import source_of, sources

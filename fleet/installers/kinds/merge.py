@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from fleet.facts.jsonshape import json_shape
-from fleet.facts.model import PathFact
+from fleet.facts.paths import PathFact
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import Decision, Standing, backup_path, in_the_way, standing
 from fleet.installers.diff import diff

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fleet.facts.model import State as Seen
+from fleet.facts.paths import State as Seen
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import READABLE, Decision, unseen
 from fleet.installers.items import Item, PackageBody

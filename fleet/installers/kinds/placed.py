@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fleet.facts.model import PathFact
+from fleet.facts.paths import PathFact
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.content import OTHERS, masked
 from fleet.installers.decision import (

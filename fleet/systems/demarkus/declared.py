@@ -5,7 +5,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.systems.demarkus.plugins import NONE_DECLARED, plugins
 from fleet.verifier.launches import Unseen
 from fleet.verifier.look import Look

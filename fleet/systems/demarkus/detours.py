@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from packaging.version import Version
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.systems.demarkus.plugins import NONE_DECLARED, plugins
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_servers import adapter_servers, host_of

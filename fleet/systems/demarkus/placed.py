@@ -4,7 +4,7 @@ import json
 import posixpath
 from collections.abc import Iterator, Mapping
 
-from fleet.facts.model import PathFact
+from fleet.facts.paths import PathFact
 from fleet.systems.demarkus.plugins import NONE_DECLARED, Plugin, plugins
 from fleet.verifier.launches import Unseen
 from fleet.verifier.look import Look

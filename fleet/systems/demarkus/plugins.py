@@ -9,7 +9,7 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.systems.pi.named import there
 from fleet.verifier.code import is_script
 from fleet.verifier.look import Look

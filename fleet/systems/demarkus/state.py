@@ -7,7 +7,8 @@ token, which is the secret in it, 0600.
 
 from collections.abc import Iterator
 
-from fleet.facts.model import LaunchFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import LaunchFact
 from fleet.systems.demarkus.plugins import NONE_DECLARED, plugins
 from fleet.verifier.launches import Unseen, over_launches, text
 from fleet.verifier.look import Look

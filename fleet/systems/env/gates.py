@@ -4,8 +4,9 @@ import ipaddress
 from urllib.parse import SplitResult, urlsplit
 
 from fleet.facts.dotenv import Dialect, Reading, interpret
-from fleet.facts.model import ContainerFact, LaunchFact, PathFact
+from fleet.facts.paths import PathFact
 from fleet.facts.request import CONTAINER
+from fleet.facts.running import ContainerFact, LaunchFact
 from fleet.inventory.model import Kind, SecretRef, Value
 from fleet.verifier.exports import Difference, compare
 from fleet.verifier.launches import Unseen, over_launches, text, unseen_launch, value

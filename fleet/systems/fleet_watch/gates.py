@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from fleet.facts.model import ProcessFact, State
+from fleet.facts.paths import State
+from fleet.facts.running import ProcessFact
 from fleet.systems.model import Service, Template
 from fleet.verifier.look import Look
 from fleet.verifier.model import (

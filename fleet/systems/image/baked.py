@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from fleet.facts.model import MOST_FOUND, ScanFact, SecretFact
+from fleet.facts.images import MOST_FOUND, ScanFact, SecretFact
 from fleet.facts.text import printable
 from fleet.verifier.look import NOT_ASKED, Look
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed

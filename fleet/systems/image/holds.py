@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.facts.text import printable
 from fleet.inventory.model import Kind
 from fleet.systems.image.baked import NO_IMAGE

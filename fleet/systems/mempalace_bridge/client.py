@@ -1,6 +1,7 @@
 """What the bridge finds when pi starts it: its environment, its helper, its pi."""
 
-from fleet.facts.model import LaunchFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import LaunchFact
 from fleet.verifier.code import read_code
 from fleet.verifier.launches import Unseen, over_launches, text, value
 from fleet.verifier.look import Look

@@ -8,7 +8,7 @@ import posixpath
 import re
 
 from fleet.facts.deep import DeepCall, DeepExtension, DeepFact, DeepRun, RunName
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.look import Look
 from fleet.verifier.marker_gate import judge_marker
 from fleet.verifier.model import Judgement, Verdict, failed, not_checked, passed, warned

@@ -1,6 +1,6 @@
 """Where the bridge cannot feed, a scheduler must; where it can, a scheduler does the work twice."""
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.verifier.code import read_code
 from fleet.verifier.launches import text
 from fleet.verifier.look import NOT_ASKED, Look

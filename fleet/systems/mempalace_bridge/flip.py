@@ -7,7 +7,8 @@ One cause is told once: that no palace answers is ``flip.path``'s to fail, and w
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from fleet.facts.model import Answer, EndpointFact, LaunchFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
+from fleet.facts.running import LaunchFact
 from fleet.verifier.answers import line, named, placed, remedy_of, told, was_sent
 from fleet.verifier.launches import text, unseen_launch, value
 from fleet.verifier.look import Look

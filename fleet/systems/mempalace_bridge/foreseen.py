@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import palace_owners
 

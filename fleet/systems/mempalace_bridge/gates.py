@@ -4,7 +4,8 @@ import posixpath
 import re
 
 from fleet.facts.jsontext import read_json
-from fleet.facts.model import PathFact, State, git_blob
+from fleet.facts.model import git_blob
+from fleet.facts.paths import PathFact, State
 from fleet.systems.mempalace_bridge.client import feed_on, feed_remote, identity
 from fleet.systems.mempalace_bridge.deep import closed as deep_closed
 from fleet.systems.mempalace_bridge.deep import events as deep_events

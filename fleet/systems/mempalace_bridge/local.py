@@ -2,7 +2,8 @@
 
 from datetime import UTC, date, datetime
 
-from fleet.facts.model import PathFact, ProcessFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import ProcessFact
 from fleet.verifier.launches import value
 from fleet.verifier.look import NOT_ASKED, Look
 from fleet.verifier.mcp_owners import URL

@@ -2,7 +2,8 @@
 
 import re
 
-from fleet.facts.model import LaunchFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import LaunchFact
 from fleet.inventory.model import Kind
 from fleet.verifier.launches import text, unseen_launch
 from fleet.verifier.look import Look

@@ -2,7 +2,7 @@
 
 import posixpath
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
     Judgement,

@@ -1,6 +1,6 @@
 """Who gives the palace's tools to the model? Two owners are twice the tools, or no pi at all."""
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import palace_owners
 from fleet.verifier.model import Judgement, failed, follows_from, not_checked, passed

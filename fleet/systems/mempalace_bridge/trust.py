@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from fleet.facts.model import Trouble
+from fleet.facts.endpoints import Trouble
 from fleet.inventory.model import SecretRef
 from fleet.verifier.answers import told
 from fleet.verifier.launches import unseen_launch, value

@@ -9,7 +9,8 @@ import tomllib
 
 from packaging.version import Version
 
-from fleet.facts.model import CommandFact, LaunchFact, State
+from fleet.facts.paths import State
+from fleet.facts.running import CommandFact, LaunchFact
 from fleet.verifier.launches import Unseen, over_launches, text, unseen_launch
 from fleet.verifier.look import Look
 from fleet.verifier.model import (

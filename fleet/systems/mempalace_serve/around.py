@@ -2,7 +2,7 @@
 
 from collections.abc import Set as AbstractSet
 
-from fleet.facts.model import EndpointFact
+from fleet.facts.endpoints import EndpointFact
 from fleet.systems.mempalace_serve.asked import cells, heard, is_direct, spoken, views
 from fleet.systems.mempalace_serve.server import PINNED, listening_hosts
 from fleet.verifier.answers import is_reached, line, placed, short, told, was_sent

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.systems.mempalace_serve.server import LOOPBACK
 from fleet.verifier.answers import UNAUTHORIZED, line, placed, short, told
 from fleet.verifier.look import Look

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.systems.mempalace_serve.server import (
     ALLOWED_HOSTS,
     INNER_PORT,

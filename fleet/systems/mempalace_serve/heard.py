@@ -9,7 +9,7 @@ import posixpath
 
 from packaging.version import InvalidVersion, Version
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.inventory.model import SecretRef
 from fleet.systems.mempalace_serve.asked import Heard, cells, heard, spoken, views
 from fleet.systems.mempalace_serve.bound import bind

@@ -4,7 +4,8 @@ import posixpath
 from collections.abc import Iterator, Mapping
 
 from fleet.facts.dotenv import Dialect, EnvEntry, interpret
-from fleet.facts.model import ContainerFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import ContainerFact
 from fleet.systems.mempalace_serve.server import HTTP_TOKEN, containers, processes
 from fleet.verifier.compose import read_compose, stand_ins
 from fleet.verifier.compose_lint import Ground, lint

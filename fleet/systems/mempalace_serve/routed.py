@@ -10,7 +10,7 @@ from enum import Enum, auto
 
 from packaging.version import InvalidVersion, Version
 
-from fleet.facts.model import Answer
+from fleet.facts.endpoints import Answer
 from fleet.systems.mempalace_serve.asked import is_direct, spoken, views
 from fleet.systems.mempalace_serve.routes import ROUTES, Route
 from fleet.verifier.answers import UNAUTHORIZED, short, told

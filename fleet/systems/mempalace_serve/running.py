@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
-from fleet.facts.model import ContainerFact, EnvValue, PathFact, ProcessFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import ContainerFact, EnvValue, ProcessFact
 from fleet.systems.mempalace_serve.asked import Heard, spoken, views
 from fleet.systems.mempalace_serve.server import (
     COMPOSE_PALACE,

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from fleet.errors import PlanError
-from fleet.facts.model import ContainerFact, EnvValue, Facts, ProcessFact
+from fleet.facts.model import Facts
+from fleet.facts.running import ContainerFact, EnvValue, ProcessFact
 from fleet.inventory.model import Value
 from fleet.verifier.look import Look
 

@@ -7,7 +7,7 @@ file wins. What stands in the environment itself (``OPENCODE_CONFIG_CONTENT``) g
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fleet.facts.model import PathFact
+from fleet.facts.paths import PathFact
 from fleet.verifier.json_files import json_files
 from fleet.verifier.look import Look
 

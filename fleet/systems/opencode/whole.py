@@ -4,7 +4,8 @@ import posixpath
 
 from packaging.version import Version
 
-from fleet.facts.model import Entry, LaunchFact, State
+from fleet.facts.paths import Entry, State
+from fleet.facts.running import LaunchFact
 from fleet.systems.opencode.entries import faults
 from fleet.systems.opencode.files import OF_PROJECT, configuration
 from fleet.verifier.launches import over_launches

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.systems.mempalace_serve import routed
 from fleet.systems.mempalace_serve.routes import EVENTS
 from fleet.systems.mempalace_serve.server import LOOPBACK

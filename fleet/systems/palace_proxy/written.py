@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from fleet.errors import PlanError
-from fleet.facts.model import PathFact, ProcessFact
+from fleet.facts.paths import PathFact
+from fleet.facts.running import ProcessFact
 from fleet.systems.model import Config
 from fleet.systems.palace_proxy.laid import derived
 from fleet.verifier.look import NOT_ASKED, Look

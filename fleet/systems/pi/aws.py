@@ -6,7 +6,8 @@ Of the files only the names of their sections are read. ``config`` names a profi
 
 import posixpath
 
-from fleet.facts.model import LaunchFact, State
+from fleet.facts.paths import State
+from fleet.facts.running import LaunchFact
 from fleet.verifier.launches import Unseen, text, value
 from fleet.verifier.look import Look
 

@@ -3,7 +3,8 @@
 from packaging.version import Version
 
 from fleet.facts.jsontext import read_json
-from fleet.facts.model import CommandFact, LaunchFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import CommandFact, LaunchFact
 from fleet.inventory.model import Kind
 from fleet.systems.pi.aws import BEDROCK, no_credentials
 from fleet.systems.pi.package import package_of, packages

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.verifier.look import Look
 from fleet.verifier.pi_sources import Source, source_of, sources
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from fleet.facts.jsontext import read_json
-from fleet.facts.model import CommandFact, LaunchFact, State
+from fleet.facts.paths import State
+from fleet.facts.running import CommandFact, LaunchFact
 from fleet.verifier.launches import Unseen, over_launches, unseen_launch
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, Verdict, failed, warned

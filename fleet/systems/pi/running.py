@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Iterator
 
-from fleet.facts.model import ProcessFact
+from fleet.facts.running import ProcessFact
 from fleet.verifier.exports import compare
 from fleet.verifier.look import NOT_ASKED, Look
 from fleet.verifier.model import Judgement, failed, not_applicable, not_checked, passed

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from fleet.facts.jsontext import read_json
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.installers.jsonc_read import BrokenJson, read_jsonc
 from fleet.systems.pi.named import missing_names
 from fleet.systems.pi.package import package_of

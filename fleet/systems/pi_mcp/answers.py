@@ -5,7 +5,7 @@ whether the server lives or not; a cache may as well look stale while the server
 not even read: the server is asked.
 """
 
-from fleet.facts.model import EndpointFact
+from fleet.facts.endpoints import EndpointFact
 from fleet.verifier.answers import line, remedy_of, told, was_sent
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import palace_servers, servers_of

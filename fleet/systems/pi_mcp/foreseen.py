@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.installers.items import Item, MergeBody
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import palace_owners

@@ -1,6 +1,6 @@
 """Whether the model is given the palace's tools, by what names, and by how many owners."""
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import Owners, palace_owners, palace_servers, servers_of
 from fleet.verifier.mcp_servers import host_of

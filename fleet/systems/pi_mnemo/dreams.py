@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from fleet.facts.jsonshape import NOT_JSON
-from fleet.facts.model import PathFact, ProcessFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import ProcessFact
 from fleet.systems.pi_mnemo.ground import elsewhere, is_disabled
 from fleet.systems.pi_mnemo.memory import ROOT, looked_at, scopes
 from fleet.systems.pi_mnemo.values import number_in

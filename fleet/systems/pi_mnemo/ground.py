@@ -2,7 +2,8 @@
 
 import posixpath
 
-from fleet.facts.model import LaunchFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import LaunchFact
 from fleet.systems.pi_mnemo.values import is_off
 from fleet.verifier.launches import Unseen, over_launches, text
 from fleet.verifier.look import Look

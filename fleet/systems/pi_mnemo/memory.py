@@ -7,8 +7,8 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fleet.facts.model import PathFact, State
 from fleet.facts.notes import NoteFact
+from fleet.facts.paths import PathFact, State
 from fleet.systems.pi_mnemo.ground import elsewhere
 from fleet.verifier.look import Look
 from fleet.verifier.model import (

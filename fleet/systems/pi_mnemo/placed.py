@@ -5,7 +5,7 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fleet.facts.model import PathFact, State
+from fleet.facts.paths import PathFact, State
 from fleet.systems.model import Link
 from fleet.verifier.look import Look
 from fleet.verifier.model import (

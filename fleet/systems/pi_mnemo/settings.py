@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fleet.facts.model import LaunchFact
+from fleet.facts.running import LaunchFact
 from fleet.systems.pi_mnemo.values import PREFIX, RULES, complaints
 from fleet.verifier.launches import over_launches
 from fleet.verifier.look import Look

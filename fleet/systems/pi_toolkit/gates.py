@@ -4,7 +4,8 @@ import json
 import re
 from collections.abc import Mapping
 
-from fleet.facts.model import Facts, PathFact, State
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
 from fleet.inventory.model import Value
 from fleet.systems.pi_toolkit.keybindings import old_names, renamed
 from fleet.systems.pi_toolkit.loader import loader

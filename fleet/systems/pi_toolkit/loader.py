@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fleet.facts.envfile import read_env_file
-from fleet.facts.model import EnvLine, LaunchFact, PathFact, State
+from fleet.facts.paths import EnvLine, PathFact, State
+from fleet.facts.running import LaunchFact
 from fleet.systems.model import Template
 from fleet.verifier.launches import unseen_launch
 from fleet.verifier.look import Look

@@ -4,8 +4,11 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
 from fleet.facts.dotenv import Dialect, EnvEntry, interpret
-from fleet.facts.model import ContainerFact, Facts, ImageFact, PathFact, State
+from fleet.facts.images import ImageFact
+from fleet.facts.model import Facts
+from fleet.facts.paths import PathFact, State
 from fleet.facts.request import PathQuestion, Read
+from fleet.facts.running import ContainerFact
 from fleet.systems.model import Compose as ComposeArtifact
 from fleet.verifier.compose import Compose, read_compose, stand_ins
 from fleet.verifier.compose_running import Ground

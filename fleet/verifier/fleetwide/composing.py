@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.facts.model import ContainerFact
+from fleet.facts.running import ContainerFact
 from fleet.inventory.model import Target
 from fleet.systems.model import Compose as ComposeArtifact
 from fleet.verifier.fleetwide.member import FLEET, Member, Told

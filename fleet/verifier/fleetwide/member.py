@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fleet.facts.model import Facts, LaunchFact, PathFact, State, git_blob
+from fleet.facts.model import Facts, git_blob
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import LaunchFact
 from fleet.inventory.model import Kind, Target
 from fleet.systems.model import Link
 from fleet.systems.resolve import Resolved

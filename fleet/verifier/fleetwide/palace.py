@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from fleet.facts.model import EndpointFact
+from fleet.facts.endpoints import EndpointFact
 from fleet.inventory.model import Kind, Target
 from fleet.verifier.fleetwide.member import BRIDGE, FLEET, Member, Told, Unseen, carriers, whole
 from fleet.verifier.model import failed, passed

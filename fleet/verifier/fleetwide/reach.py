@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fleet.facts.model import EndpointFact
+from fleet.facts.endpoints import EndpointFact
 from fleet.inventory.model import Kind, Target
 from fleet.verifier.answers import is_reached, short, told, was_sent
 from fleet.verifier.fleetwide.member import BRIDGE, FLEET, Member, Told

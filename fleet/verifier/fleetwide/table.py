@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from fleet.facts.model import ContainerFact
+from fleet.facts.running import ContainerFact
 from fleet.inventory.model import Kind, Target
 from fleet.systems.model import Link
 from fleet.verifier.fleetwide.composing import Composed, compositions

@@ -17,7 +17,7 @@ from fleet.engine.audit import audit
 from fleet.engine.context import Context
 from fleet.engine.options import AuditOptions
 from fleet.errors import Unreachable
-from fleet.facts.model import MOST_FOUND
+from fleet.facts.images import MOST_FOUND
 from fleet.facts.request import Depth, ScanQuestion
 from fleet.inventory.model import Target
 from fleet.reports.document import document

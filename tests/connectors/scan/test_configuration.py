@@ -8,7 +8,7 @@ from detect_secrets import plugins
 
 from fleet.connectors.scan.configuration import baked_in, labels_to_show
 from fleet.connectors.scan.rules import _PLUGINS, Rules
-from fleet.facts.model import SecretFact
+from fleet.facts.images import SecretFact
 
 NONCE = "0" * 32
 SHAPES = {

@@ -8,7 +8,7 @@ import pytest
 from support.images import REQUEST, WRITERS, Write, as_layout, collect
 
 from fleet.demo.layout import BakedImage, Compression, Member, layer
-from fleet.facts.model import ScanFact
+from fleet.facts.images import ScanFact
 from fleet.facts.request import Depth, KnownSecret, ScanQuestion
 from fleet.secrets import keyed_digest
 

@@ -7,7 +7,7 @@ from support.facts import HOME, World, findings, target
 from support.mcp_files import ADAPTER, AGENT, GENERIC, SETTINGS, declare, server, unreadable
 
 from fleet.facts.jsonshape import json_shape
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Finding, Verdict
 
 MEMORY = "demarkus-memory"

@@ -6,7 +6,7 @@ import pytest
 from support.facts import World, findings, target
 from support.mcp_files import ADAPTER, AGENT, SETTINGS, declare, server, unreadable
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Finding, Verdict
 
 INSTALLED = "~/.pi/agent/npm/node_modules/pi-mcp-adapter/package.json"

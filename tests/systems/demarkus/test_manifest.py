@@ -9,7 +9,7 @@ from support.facts import World, findings, target
 from support.living import Living
 from support.probing import shells
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Finding, Verdict
 
 AT = "/opt/demarkus/pi-memory"

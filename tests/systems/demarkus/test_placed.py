@@ -8,7 +8,7 @@ from support.demarkus import MEMORY, manifest
 from support.facts import HOME, World, findings, target
 from support.mcp_files import SETTINGS, unreadable
 
-from fleet.facts.model import Entry
+from fleet.facts.paths import Entry
 from fleet.verifier.model import Finding, Verdict
 
 AT = "/opt/demarkus/pi-memory"

@@ -7,7 +7,7 @@ from support.demarkus import BLIND, SHARED_DECISION, UNWRAPS, manifest, sources
 from support.facts import World, findings, target
 from support.mcp_files import ADAPTER, SETTINGS, unreadable
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Finding, Verdict
 
 AT = "/opt/demarkus/pi-memory"

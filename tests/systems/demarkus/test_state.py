@@ -3,7 +3,7 @@
 import pytest
 from support.facts import World, findings, target
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Finding, Verdict
 
 PROGRAM, DIR = "~/.demarkus/bin/demarkus-plugin", "~/.demarkus"

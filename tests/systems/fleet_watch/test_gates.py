@@ -8,7 +8,7 @@ import pytest
 from support.facts import World, findings, target
 
 from fleet.data import shipped
-from fleet.facts.model import ProcessFact
+from fleet.facts.running import ProcessFact
 from fleet.inventory.model import Target, Value
 from fleet.inventory.render import render
 from fleet.systems.catalogue import load_catalogue

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from support.facts import World, findings, target
 
-from fleet.facts.model import Answer, EndpointFact, State
+from fleet.facts.endpoints import Answer, EndpointFact
+from fleet.facts.paths import State
 from fleet.inventory.model import SecretRef, Value
 from fleet.secrets import Secret
 from fleet.verifier.model import Finding, Verdict

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from support.facts import World, findings, target
 
-from fleet.facts.model import CommandFact, LaunchFact, PathFact, State
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import CommandFact, LaunchFact
 from fleet.inventory.model import Value
 from fleet.systems.mempalace_cli.gates import MODEL_FILES
 from fleet.verifier.model import Finding, Verdict

@@ -8,7 +8,7 @@ from support.mcp_files import ADAPTER, AGENT, SETTINGS, declare, server
 from support.mcp_server import ScriptedMcpServer
 from support.places import CASES
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.probes.mcp import ask_palace
 from fleet.secrets import Secret
 from fleet.systems.ask import request_for

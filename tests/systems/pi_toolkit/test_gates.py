@@ -5,7 +5,7 @@ import json
 import pytest
 from support.facts import World, findings, target
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Finding, Verdict
 
 KEYS = "~/.pi/agent/keybindings.json"

@@ -11,7 +11,7 @@ from support.pi import PiHome
 from support.places import ROOT
 from support.tools import pi_tool
 
-from fleet.facts.model import State
+from fleet.facts.paths import State
 from fleet.verifier.model import Finding, Verdict
 
 PATH = "~/.agents/skills/mempalace/SKILL.md"

@@ -3,7 +3,7 @@
 import pytest
 from support.facts import World
 
-from fleet.facts.model import Answer, EndpointFact, Trouble
+from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.inventory.address import parse_address
 from fleet.inventory.model import Target, Value
 from fleet.systems.catalogue import load_catalogue

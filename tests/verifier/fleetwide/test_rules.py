@@ -5,7 +5,10 @@ from dataclasses import replace
 import pytest
 from support.facts import BRIDGE, World
 
-from fleet.facts.model import ContainerFact, EndpointFact, ImageFact, LaunchFact, git_blob
+from fleet.facts.endpoints import EndpointFact
+from fleet.facts.images import ImageFact
+from fleet.facts.model import git_blob
+from fleet.facts.running import ContainerFact, LaunchFact
 from fleet.inventory.address import parse_address
 from fleet.inventory.model import Target, Value
 from fleet.systems.catalogue import load_catalogue

@@ -5,7 +5,10 @@ from dataclasses import replace
 import pytest
 from support.facts import BRIDGE, NONCE, World
 
-from fleet.facts.model import ContainerFact, Facts, ImageFact, PathFact, State, git_blob
+from fleet.facts.images import ImageFact
+from fleet.facts.model import Facts, git_blob
+from fleet.facts.paths import PathFact, State
+from fleet.facts.running import ContainerFact
 from fleet.inventory.address import parse_address
 from fleet.inventory.model import Target, Value
 from fleet.systems.catalogue import load_catalogue
