@@ -74,11 +74,13 @@ def shared_out(targets: Sequence[Target], context: Context, judge: Judge) -> Ite
     yield from judge(targets[:SHARE])  # what that imports and works out, forks need not again
     _WORK.append(_Work(targets, {target.name: target for target in targets}, context, judge))
     gc.freeze()  # so that no fork copies what it only looks at
+    gc.disable()  # nearly all that comes is held to the end; a fork's end is near too
     try:
         crew = Crew(Processes(count, forks=True), _judged, 2 * count, lost=_judged_here)
         for packed in as_they_come(crew, shares):
             yield from pickle.loads(packed)  # noqa: S301 - a fork of this very process wrote it
     finally:
+        gc.enable()
         gc.unfreeze()
         _WORK.pop()
 

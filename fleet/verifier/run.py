@@ -99,8 +99,11 @@ def conclude(run: Run) -> Conclusion:
 
     A waived failure does not count. A run that checked nothing is not a success: it exits 3.
     """
-    decide = deciding(run)
-    failed = [f for f in decide if failing(f.verdict, strict=run.strict)]
+    return _concluded(deciding(run), strict=run.strict)
+
+
+def _concluded(decide: list[Finding], *, strict: bool) -> Conclusion:
+    failed = [f for f in decide if failing(f.verdict, strict=strict)]
     if failed:
         return Conclusion(2, _told(failed, "failed"))
     unseen = [f for f in decide if f.verdict in UNSEEN]
@@ -139,4 +142,4 @@ def in_short(result: TargetResult, *, strict: bool = False) -> tuple[bool, str]:
     unseen = [f.gate for f in decide if f.verdict in UNSEEN]
     if unseen:
         return False, f"could not be checked: {', '.join(unseen)}"
-    return True, conclude(alone).reason
+    return True, _concluded(decide, strict=strict).reason
