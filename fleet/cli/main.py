@@ -44,7 +44,7 @@ Begin with one of these:
   fleet audit                    look at every target of the inventory
   fleet provision --limit laptop show what would change, ask, change it, verify it"""
 #: New objects between two searches for garbage; Python's own 700 costs a tenth of a short command.
-YOUNG = 50_000
+YOUNG = 200_000
 EXIT_CODES = """\b
 Exit codes, the same for every command:
   0  all required gates hold; nothing to change
