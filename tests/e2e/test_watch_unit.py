@@ -115,6 +115,10 @@ class Desk:
         """Ask its systemd; what is not so is told by a word, and no error."""
         return self.host.run(f"systemctl {words} || :", user="root").strip()
 
+    def log(self) -> str:
+        """Return what the service said last."""
+        return self.host.run("journalctl -u fleet-watch --no-pager -n 60 || :", user="root")
+
 
 @pytest.fixture
 def desk(machine: SshHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
@@ -149,11 +153,11 @@ def test_a_watch_runs_and_ends_as_systemd_wants_it(desk: Desk) -> None:
     assert desk.systemctl("is-active fleet-watch") == "active"
     assert desk.systemctl("show -p MainPID --value fleet-watch") != before
     desk.systemctl("stop fleet-watch")  # it has hardly begun
-    assert desk.systemctl("show -p Result --value fleet-watch") == "success"
+    assert desk.systemctl("show -p Result --value fleet-watch") == "success", desk.log()
     desk.systemctl("start fleet-watch")
     until(lambda: "ok, " in desk.host.run(health, user="root"))
     desk.systemctl("stop fleet-watch")
-    assert desk.systemctl("show -p Result --value fleet-watch") == "success"
+    assert desk.systemctl("show -p Result --value fleet-watch") == "success", desk.log()
     assert desk.systemctl("show -p ExecMainStatus --value fleet-watch") == "0"
     code, told = desk.fleet("service", "audit")
     assert (code, "watch.runs" in told) == (2, True), told
