@@ -147,7 +147,10 @@ def loaded(engine: Engine, options: Options) -> Loaded:
 
 def fingerprint(path: Path) -> tuple[tuple[str, int, int, int], ...]:
     """Return what changes when a file of an inventory does: of each its inode, size and time."""
-    return tuple(sorted(_files(path)))
+    try:
+        return tuple(sorted(_files(path)))
+    except OSError:  # a folder went while it was walked: that is a change too
+        return ()
 
 
 def _files(path: Path) -> Iterator[tuple[str, int, int, int]]:

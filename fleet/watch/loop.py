@@ -120,9 +120,9 @@ class Watch:
     def _reloaded(self, fleet: Fleet) -> Fleet:
         try:
             loaded = self.load()
-        except FleetError as error:
-            where = f" ({printable(error.where)})" if error.where else ""
-            told = f"{printable(error.what)}{where}"
+        except Exception as error:  # noqa: BLE001 - a watch outlives whatever it finds there
+            where = error.where if isinstance(error, FleetError) else ""
+            told = f"{_what(error)} ({printable(where)})" if where else _what(error)
             self.say(f"the inventory is broken, the last good one stays: {told}")
             self._inventory = False
             return fleet
@@ -134,16 +134,21 @@ class Watch:
         try:
             run = fleet.audit()
         except Exception as error:  # noqa: BLE001 - a watch outlives whatever one round meets
-            self._failed += 1
-            # Of another error only the kind: its text may be a target's, or hold a secret.
-            told = error.what if isinstance(error, FleetError) else type(error).__name__
-            self.say(f"this round could not be made: {printable(told)}")
+            self._met("this round could not be made", error)
         else:
-            fleet.keep(run)
-            self._take(run, fleet)
+            try:
+                fleet.keep(run)
+                self._take(run, fleet)
+            except Exception as error:  # noqa: BLE001 - nor does what becomes of it end the watch
+                self._met("this round could not be kept and told", error)
             with self._lock:
                 self._ended = time.monotonic()  # not of a round that failed: nothing was looked at
         self._rounds += 1
+
+    def _met(self, what: str, error: Exception) -> None:
+        """Say what a round met."""
+        self._failed += 1
+        self.say(f"{what}: {_what(error)}")
 
     def _take(self, run: Run, fleet: Fleet) -> None:
         with self._lock:
@@ -207,3 +212,8 @@ class Watch:
         if late > LATE * self.plan.every + GRACE:
             return Page(503, f"no audit ended for {late:.0f} s, {self._failed} rounds failed\n")
         return Page(200, f"ok, {rounds} rounds\n")
+
+
+def _what(error: Exception) -> str:
+    """Tell an error; of a fault only the kind, for its text may be a target's, or hold a secret."""
+    return printable(error.what if isinstance(error, FleetError) else type(error).__name__)

@@ -31,6 +31,7 @@ class Fleet:
     changes: list[bool] = field(default_factory=list)
     kept: list[Run] = field(default_factory=list)
     opened: int = 0
+    refused: list[Exception] = field(default_factory=list)
 
     def changed(self) -> bool:
         return self.changes.pop(0) if self.changes else False
@@ -50,6 +51,8 @@ class Fleet:
         return found
 
     def keep(self, run: Run) -> None:
+        if self.refused:
+            raise self.refused.pop(0)
         self.kept.append(run)
 
 
@@ -105,6 +108,18 @@ def test_what_one_round_meets_does_not_end_it(error: Exception, tmp_path: Path) 
     assert value(made, "fleet_watch_failed_rounds_total") == 1
     assert lines[0].startswith("this round could not be made: ")
     assert len(fleet.kept) == 1
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), ValueError("a bug, tok-EXAMPLE")])
+def test_what_cannot_be_kept_does_not_end_it(error: Exception, tmp_path: Path) -> None:
+    lines: list[str] = []
+    fleet = Fleet([of(Verdict.PASS), of(Verdict.PASS)], refused=[error])
+    made = watch(fleet, tmp_path, rounds=2, lines=lines)
+    made.run()
+    assert value(made, "fleet_watch_failed_rounds_total") == 1
+    assert lines[0] == f"this round could not be kept and told: {type(error).__name__}"
+    assert len(fleet.kept) == 1
+    assert made.health().status == 200
 
 
 def test_a_restart_neither_forgets_nor_repeats(tmp_path: Path) -> None:
