@@ -80,26 +80,52 @@ def test_the_command_audits_again_over_the_same_connections(
     assert (hosts.connections, hosts.sessions) == (3, 9)
 
 
-def test_a_provision_plans_changes_and_verifies_over_one_connection(
+@pytest.fixture
+def one(
     client: Client,
     start_sshd: Callable[..., Sshd],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+) -> Sshd:
+    """A host with a home of its own, and an inventory that gives it a file."""
     home = tmp_path / "home"
     home.mkdir()
     host = start_sshd(f"SetEnv HOME={home}")
     client.host("one", host)
     client.know(host.known())
     monkeypatch.setenv("FLEET_SSH_CONFIG", str(client.config))
-    inventory = tmp_path / "fleet.yml"
-    inventory.write_text(
+    (tmp_path / "fleet.yml").write_text(
         "groups:\n  every:\n    systems: [env]\n"
         "    vars: {env_file: ~/kept.env, loader: false, env: {KEPT: here}}\n"
         "    hosts: {one: {ssh: one, shell: sh -c}}\n"
     )
+    return host
+
+
+def provision(folder: Path, *words: str) -> None:
     with pytest.raises(SystemExit):
-        main(["provision", "-i", str(inventory), "--yes"])
-    assert "KEPT" in (home / "kept.env").read_text(), capsys.readouterr()
-    assert (host.connections, host.sessions) == (1, 3)
+        main(["provision", "-i", str(folder / "fleet.yml"), *words])
+
+
+def test_a_provision_plans_changes_and_verifies_over_one_connection(
+    one: Sshd, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provision(tmp_path, "--yes")
+    assert "KEPT" in (tmp_path / "home/kept.env").read_text(), capsys.readouterr()
+    assert (one.connections, one.sessions) == (1, 3)
+
+
+def test_a_connection_that_dies_while_somebody_thinks_is_opened_anew(
+    one: Sshd,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def thinking(*_: object) -> bool:
+        one.cut()
+        return True
+
+    monkeypatch.setattr("fleet.cli.deploying.agreed", thinking)
+    provision(tmp_path)
+    assert "KEPT" in (tmp_path / "home/kept.env").read_text(), capsys.readouterr()
+    assert (one.connections, one.sessions) == (2, 3)
