@@ -44,7 +44,8 @@ _LETTER = {
 # Reads that tell what stands under a name, where the name is public.
 _NAMED = (Read.ENV, Read.JSON)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+=[A-Za-z0-9_.-]+")
+_PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+")
+_PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%-]+")
 _NONCE = re.compile(r"[A-Za-z0-9_-]{4,128}")
 _COMMENT_OR_INDENT = re.compile(r"^[ \t]*(?:#.*\n)?", re.MULTILINE)
 _SPECIAL = re.compile(r"([].[\\^$*+?(){}|])")
@@ -153,8 +154,12 @@ def _asked(question: CommandQuestion) -> str:
     Both stand unquoted in the launch's own words, and are of the catalogue.
     """
     asked = f"{question.name}={question.version}"
-    if not _PROGRAM.fullmatch(asked):
-        raise UsageError("a program whose version is asked for has a plain name", where=asked)
+    if not (_PROGRAM.fullmatch(question.name) and _PLAIN.fullmatch(question.version)):
+        raise UsageError(
+            "a program that is asked for its version, and the word it is asked with, are plain",
+            where=repr(asked),
+            hint="letters, digits and some of _ . , : / = + @ % -, and no blank",
+        )
     return asked
 
 

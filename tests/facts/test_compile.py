@@ -113,6 +113,17 @@ def test_comments_do_not_travel() -> None:
         Request(NONCE, processes=(ProcessQuestion("empty", ("",)),)),
         Request(NONCE, processes=(ProcessQuestion("feed", ("a\nb",)),)),
         Request(NONCE, containers=(ContainerQuestion("p", secret=("1A",)),)),
+        *(
+            Request(NONCE, launches=(LaunchQuestion("sh -c", commands=(each,)),))
+            for each in (
+                CommandQuestion("node", version="--version --all"),
+                CommandQuestion("node", version="'; touch /tmp/x; '"),
+                CommandQuestion("node", version="$(id)"),
+                CommandQuestion("no de", version="-v"),
+                CommandQuestion("node", version="-v\n"),
+                CommandQuestion("n=o", version="-v"),
+            )
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused(request_: Request) -> None:
