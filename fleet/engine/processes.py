@@ -71,10 +71,12 @@ class Processes(Executor):
         """End the processes: after their work, or at once where nobody waits for it."""
         with self._lock:
             self._ended = True
-        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
         if not wait:
             for process in self._own():
                 process.terminate()  # in good order, as worker.settle_in() has it
+        # The library's thread is waited for even then: it closes what the interpreter, at its own
+        # end, would write to without a look.
+        self._pool.shutdown(wait=True, cancel_futures=cancel_futures)
 
     def _begin(
         self,
@@ -95,12 +97,13 @@ class Processes(Executor):
 
         try:
             inner = start(pool)
-        except BrokenExecutor as error:  # it broke since the work before was begun
-            if not self._replaced(pool):
+        except RuntimeError as error:  # it broke since the work before was begun, or all is over
+            if self._replaced(pool):
+                self._begin(future, start, tries)
+            else:
                 future.set_exception(error)
-                return
-            inner = start(self._pool)
-        inner.add_done_callback(ended)
+        else:
+            inner.add_done_callback(ended)
 
     def _replaced(self, broken: ProcessPoolExecutor) -> bool:
         """Have a pool that is not the broken one; False where all is over."""
