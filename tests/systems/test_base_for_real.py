@@ -93,6 +93,14 @@ OF_THE_BASE = [
         path=mempalace_of_today,
     ),
     Case(
+        "a shell that ends before it tells, beside a remote palace",
+        "mempalace-cli",
+        {"archive": UNSEEN},
+        variables={"palace_url": URL},
+        exports="exit 3\n",
+        path=mempalace_of_today,
+    ),
+    Case(
         "a program that tells no version, and a model of somebody else's",
         "mempalace-cli",
         {"one": PASS, "version": UNSEEN, "model": ERROR},

@@ -183,7 +183,7 @@ CASES: list[tuple[str, tuple[str, ...], dict[str, str], dict[str, Value], dict[s
         ("pi-toolkit",),
         {f"{AGENT}/keybindings.json": "{}", f"{AGENT}/settings.json": "{}"},
         {},
-        {"toolkit.keybindings": FAIL, "toolkit.settings": FAIL},
+        {"toolkit.keybindings": FAIL, "toolkit.loader": FAIL, "toolkit.settings": FAIL},
     ),
     (
         "settings that name one",

@@ -168,6 +168,9 @@ def archive(look: Look) -> Judgement:
     if not look.text("palace_url"):
         return not_applicable("the palace of this machine is its own")
     if not _running(look):
+        unseen = [unseen_launch(launch) for launch in look.launches() if launch.state != "ok"]
+        if unseen:
+            return not_checked("whether there is a mempalace was not seen", *unseen)
         return not_applicable("there is no mempalace to be misled by")
     stores = [look.artifact(name) for name in ("local-palace", "local-palace-xdg")]
     there = [fact.path for fact in stores if fact is not None and fact.state is State.PRESENT]

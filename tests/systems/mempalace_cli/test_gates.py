@@ -114,6 +114,8 @@ def test_a_client_of_a_remote_palace_is_told_of_the_dead_archive() -> None:
     assert "~/.mempalace/palace/chroma.sqlite3: a palace from before" in found.evidence
     assert judged(world, "cli.archive").verdict is Verdict.NOT_APPLICABLE
     assert judged(launched(), "cli.archive", **remote).verdict is Verdict.NOT_APPLICABLE
+    unseen = World().launch(state="timeout")
+    assert judged(unseen, "cli.archive", **remote).verdict is Verdict.NOT_CHECKED
 
 
 @pytest.mark.parametrize(
