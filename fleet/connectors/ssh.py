@@ -8,14 +8,13 @@ import threading
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from paramiko import Channel, SSHException
-
 from fleet.connectors.answer import Program, late, no_shell, read_facts
 from fleet.connectors.base import Outcome
 from fleet.connectors.bounded import CHUNK, KIBI, MAX_BYTES, Bounded
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.ssh_auth import tamed
 from fleet.connectors.ssh_config import resolve
+from fleet.connectors.ssh_library import Channel, SSHException
 from fleet.connectors.ssh_transport import SshSession, open_session
 from fleet.connectors.text import one_line
 from fleet.connectors.tunnel import Tunnel

@@ -11,18 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from paramiko import (
+from fleet.connectors.deadline import Deadline
+from fleet.connectors.known_hosts import fingerprint
+from fleet.connectors.ssh_config import SshSettings
+from fleet.connectors.ssh_library import (
+    AgentSSH,
     BadAuthenticationType,
     Message,
     PKey,
     SSHException,
     Transport,
 )
-from paramiko.agent import AgentSSH
-
-from fleet.connectors.deadline import Deadline
-from fleet.connectors.known_hosts import fingerprint
-from fleet.connectors.ssh_config import SshSettings
 from fleet.connectors.text import one_line
 from fleet.errors import FleetError, Unreachable
 

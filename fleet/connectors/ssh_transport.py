@@ -11,14 +11,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from paramiko import Channel, ChannelException, Message, SSHException, Transport
-from paramiko.ssh_exception import IncompatiblePeer
-
 from fleet.connectors import known_hosts
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.known_hosts import Trust
 from fleet.connectors.ssh_auth import authenticate, tamed
 from fleet.connectors.ssh_config import SshSettings
+from fleet.connectors.ssh_library import (
+    Channel,
+    ChannelException,
+    IncompatiblePeer,
+    Message,
+    SSHException,
+    Transport,
+)
 from fleet.connectors.ssh_stream import ProxyProcess, dial
 from fleet.connectors.ssh_trust import distrust
 from fleet.connectors.text import one_line

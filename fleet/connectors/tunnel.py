@@ -4,7 +4,7 @@ import socket
 import threading
 from contextlib import suppress
 
-from paramiko import Channel, SSHException
+from fleet.connectors.ssh_library import Channel, SSHException
 
 _CHUNK = 32 * 1024
 _JOIN = 5.0

@@ -1,16 +1,52 @@
 """Names that an inventory may use: systems and capabilities of the catalogue, and its own gates."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fleet.errors import Place
-from fleet.inventory.model import Variables
+from fleet.inventory.model import Value, Variables
 from fleet.inventory.problems import did_you_mean, wrapped
 from fleet.systems.model import System
 
 if TYPE_CHECKING:
     from fleet.inventory.draft import Draft, Named
+
+
+Told = TypeVar("Told")
+
+
+class Each(Mapping[str, Told], Generic[Told]):
+    """What is told of each name; worked out when it is first asked for, and then held."""
+
+    def __init__(self, names: Collection[str], tell: Callable[[str], Told]) -> None:
+        self._names = names
+        self._tell = tell
+        self._held: dict[str, Told] = {}
+
+    def __getitem__(self, name: str) -> Told:
+        """Return what is told of a name.
+
+        Raises:
+            KeyError: there is no such name.
+        """
+        if name not in self._held:
+            if name not in self._names:
+                raise KeyError(name)
+            self._held[name] = self._tell(name)
+        return self._held[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names; works out nothing."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Count the names; works out nothing."""
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such a name; works out nothing."""
+        return name in self._names
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,32 +57,38 @@ class Known:
         capabilities: those that each system gives, by its id.
         artifacts: the names of each system's artifacts, by its id.
         defaults: the default variables of each system, by its id.
-        gates: the system of each gate, by its id; empty for a gate of the fleet as a whole.
+        gates: the ids of the gates of each system, by its id; those of the fleet as a whole by "".
     """
 
     capabilities: Mapping[str, Collection[str]]
     artifacts: Mapping[str, Collection[str]] = field(default_factory=dict)
     defaults: Mapping[str, Variables] = field(default_factory=dict)
-    gates: Mapping[str, str] = field(default_factory=dict)
+    gates: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, systems: Mapping[str, System], fleetwide: Collection[str] = ()) -> "Known":
-        """Return what a catalogue's systems say, and the ids of gates of the whole fleet."""
+        """Return what a catalogue's systems say, and the ids of gates of the whole fleet.
+
+        Of a system that an inventory does not name, nothing is read.
+        """
         return cls(
-            capabilities={
-                name: frozenset(gate.gives for gate in system.gates if gate.gives)
-                for name, system in systems.items()
-            },
-            artifacts={name: tuple(system.artifacts) for name, system in systems.items()},
-            defaults={
-                name: {n: v.default for n, v in system.variables.items() if v.default is not None}
-                for name, system in systems.items()
-            },
-            gates={
-                **{gate.id: name for name, system in systems.items() for gate in system.gates},
-                **dict.fromkeys(fleetwide, ""),
-            },
+            capabilities=Each(systems, lambda name: _gives(systems[name])),
+            artifacts=Each(systems, lambda name: tuple(systems[name].artifacts)),
+            defaults=Each(systems, lambda name: _defaults(systems[name])),
+            gates=Each(
+                (*systems, ""),
+                lambda name: tuple(g.id for g in systems[name].gates) if name else fleetwide,
+            ),
         )
+
+
+def _gives(system: System) -> frozenset[str]:
+    return frozenset(gate.gives for gate in system.gates if gate.gives)
+
+
+def _defaults(system: System) -> dict[str, Value]:
+    variables = system.variables.items()
+    return {name: v.default for name, v in variables if v.default is not None}
 
 
 class NameCheck:
@@ -56,12 +98,14 @@ class NameCheck:
         self._draft = draft
         self._problems = draft.problems
         self._known = known
-        self._gives: dict[str, set[str]] = {}
+        self._gives: Mapping[str, Collection[str]] = {}
         if known:
-            self._gives = {name: set(gives) for name, gives in known.capabilities.items()}
+            further: dict[str, set[str]] = {}
             for held in draft.gates:
-                if held.gate.gives and held.system in self._gives:
-                    self._gives[held.system].add(held.gate.gives)
+                if held.gate.gives:
+                    further.setdefault(held.system, set()).add(held.gate.gives)
+            told = known.capabilities
+            self._gives = Each(told, lambda name: {*told[name], *further.get(name, ())})
         self._seen: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
 
     def check_gates(self) -> None:

@@ -17,8 +17,7 @@ def settled(draft: Draft, inventory: Inventory, known: Known | None) -> tuple[Wa
 
     Gates are checked only against ``known``.
     """
-    gates = dict(known.gates) if known else {}
-    gates |= {held.gate.id: held.system for held in draft.gates} if known else {}
+    gates = _gates(draft, known) if known and draft.waivers else {}
     made = []
     seen: dict[tuple[str, str], WaiverDraft] = {}
     for waiver in draft.waivers:
@@ -33,6 +32,12 @@ def settled(draft: Draft, inventory: Inventory, known: Known | None) -> tuple[Wa
             _once(name, waiver, seen, draft)
         made.append(Waiver(gate, targets, waiver.reason, waiver.until, waiver.place))
     return tuple(made)
+
+
+def _gates(draft: Draft, known: Known) -> dict[str, str]:
+    """Return the system of each gate, by its id; empty for a gate of the fleet as a whole."""
+    own = {held.gate.id: held.system for held in draft.gates}
+    return {gate: system for system, gates in known.gates.items() for gate in gates} | own
 
 
 def _targets(

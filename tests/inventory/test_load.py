@@ -368,7 +368,7 @@ def test_a_waiver_names_its_targets(tmp_path: Path) -> None:
     )
     known = Known(
         {"env": (), "mempalace-bridge": ("feed",)},
-        gates={"bridge.feed": "mempalace-bridge", "fleet.skew": ""},
+        gates={"mempalace-bridge": ("bridge.feed",), "": ("fleet.skew",)},
     )
     one, other = load_inventory(tmp_path, known=known).waivers
     assert (one.gate, one.targets, str(one.until)) == ("bridge.feed", ("a",), "2026-12-24")

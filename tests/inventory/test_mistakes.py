@@ -22,7 +22,7 @@ KNOWN = Known(
     },
     artifacts={"mempalace-bridge": ("bridge", "helper")},
     defaults={"env": {"env_file": "~/.config/pi/.env"}},
-    gates={"bridge.feed": "mempalace-bridge", "env.mode": "env", "fleet.skew": ""},
+    gates={"mempalace-bridge": ("bridge.feed",), "env": ("env.mode",), "": ("fleet.skew",)},
 )
 
 
