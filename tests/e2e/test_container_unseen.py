@@ -43,14 +43,26 @@ def bare(engine: Engine) -> str:
     return engine.run(image, name="unseen", environment=ENVIRONMENT)
 
 
-def audited(name: str, folder: Path, launches: str, *, more: str = "", token: str = "") -> Found:
+SYSTEMS = "pi, env, mempalace-bridge, mempalace-serve"
+CLIENTS = "opencode, claude-code, mcp-clients"
+
+
+def audited(
+    name: str,
+    folder: Path,
+    launches: str,
+    *,
+    systems: str = SYSTEMS,
+    more: str = "",
+    token: str = "",
+) -> Found:
     """Audit a container; findings by gate. Without its ``token`` that is not known here."""
     inventory = folder / "fleet.yml"
+    require = "feed" if "mempalace-bridge" in systems else ""
     inventory.write_text(
         f"vars:\n  palace_url: {URL}\n  palace_token: !secret env:FLEET_TEST_TOKEN\n{more}"
         f"containers:\n  bare:\n    container: {name}\n"
-        "    systems: [pi, env, mempalace-bridge, mempalace-serve]\n"
-        f"    require: [feed]\n    shell: [{launches}]\n"
+        f"    systems: [{systems}]\n    require: [{require}]\n    shell: [{launches}]\n"
     )
     words = ["audit", "-i", str(inventory), "--format", "json"]
     known = {"FLEET_TEST_TOKEN": token or None}
@@ -83,6 +95,14 @@ def test_nobody_can_ask_a_palace_from_there(bare: str, tmp_path: Path) -> None:
     assert "could not be asked as the client asks" in str(found["flip.path"]["message"])
     assert found["flip.symptom"]["verdict"] == "not-checked"
     assert found["flip.symptom"]["follows"] == "flip.path"
+
+
+def test_nobody_can_ask_for_a_client_either(bare: str, tmp_path: Path) -> None:
+    more = "  mcp_clients: cursor\n"
+    found = audited(bare, tmp_path, "container", systems=CLIENTS, more=more, token=SECRET)
+    for gate in ("opencode.answers", "claude-code.answers", "clients.answers"):
+        assert found[gate]["verdict"] == "not-checked", found[gate]
+        assert "was not asked from there" in str(found[gate]["message"])
 
 
 def test_what_it_was_created_without_is_told_without_a_shell(bare: str, tmp_path: Path) -> None:

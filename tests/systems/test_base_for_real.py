@@ -164,6 +164,17 @@ OF_CLIENTS = [
         variables={"palace_url": URL},
     ),
     Case(
+        "a variable that is not exported, and no opencode",
+        "opencode",
+        {"palace": PASS, "variables": FAIL, "program": FAIL},
+        files={
+            f"{OPENCODE}/opencode.json": json.dumps(
+                {"mcp": {"mempalace": {**REMOTE, "headers": {"A": "{env:MEMPALACE_REMOTE_TOKEN}"}}}}
+            )
+        },
+        variables={"palace_url": URL},
+    ),
+    Case(
         "plugins of somebody else's",
         "opencode",
         {"plugins": ERROR},

@@ -69,6 +69,8 @@ def test_what_is_deployed_is_taken_by_claude_code_and_comes_away_again(homes: Ho
         again, output = homes.run("plan")
         assert again == 0, output
         homes.run("uninstall", "--yes")
+    _, found = homes.audit()
+    assert found["one", "claude-code.answers"]["verdict"] == "fail", "nobody listens any more"
     left = json.loads((home / ".claude.json").read_text())
     assert left["userID"] == "mine"
     assert "mcpServers" not in left

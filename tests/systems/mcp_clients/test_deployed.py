@@ -70,9 +70,11 @@ def test_a_solitary_palace_that_becomes_remote_leaves_no_program_behind(homes: H
     assert json.loads(desktop.read_text()) == started
     _, found = homes.audit()
     assert found["one", "clients.palace"]["verdict"] == "pass"
+    assert found["one", "clients.command"]["verdict"] == "fail", "there is no such program"
     declare(homes, "cursor", "palace_url: https://palace.example.net/mcp")
     homes.run("provision", "--yes")
     cursor = json.loads((home / ".cursor/mcp.json").read_text())
     assert cursor == {"mcpServers": {"mempalace": {"url": "https://palace.example.net/mcp"}}}
     _, found = homes.audit()
     assert found["one", "clients.form"]["verdict"] == "pass"
+    assert found["one", "clients.answers"]["verdict"] == "fail", "there is no such host"

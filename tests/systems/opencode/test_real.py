@@ -223,3 +223,4 @@ def test_a_palace_that_becomes_remote_is_registered_anew(homes: Homes) -> None:
     _, found = homes.audit()
     assert found["one", "opencode.palace"]["verdict"] == "pass", found["one", "opencode.palace"]
     assert found["one", "opencode.config"]["verdict"] == "pass"
+    assert found["one", "opencode.answers"]["verdict"] == "fail", "there is no such host"
