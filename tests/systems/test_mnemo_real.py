@@ -160,6 +160,7 @@ def test_a_worker_of_its_own_does_nothing(one: Homes, pi: PiTool) -> None:
     declare(one, f'{LINKED}, mnemo_worker: "1"')
     assert one.run("provision", "--yes")[0] == 2
     finding = audited(one)["mnemo.settings"]
+    assert finding["verdict"] == "fail", finding
     assert "takes every pi for a worker" in str(finding["evidence"])
     assert SAID not in run(one, pi)[1]
 
@@ -194,6 +195,7 @@ def test_of_a_private_note_nothing_leaves_the_machine(one: Homes) -> None:
     (project / "MEMORY.md").write_text("- [Plan](plan.md) canary-line\n- [Gone](gone.md)\n")
     (project / "plan.md").write_text("canary-words\nsk-EXAMPLE0123456789abcdef\n")
     found = audited(one)
+    assert found["mnemo.private"]["verdict"] == found["mnemo.index"]["verdict"] == "fail"
     assert found["mnemo.private"]["evidence"] == ["projects/-home-me/plan.md: a token"]
     assert "names projects/-home-me/gone.md" in str(found["mnemo.index"]["evidence"])
     saved = one.folder / "saved"
