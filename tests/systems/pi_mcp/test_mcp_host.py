@@ -69,6 +69,14 @@ def test_pi_has_a_host_of_its_own_from_0_99_on() -> None:
     assert gate.evidence == (f"server mempalace in {AGENT}",)
 
 
+def test_a_launch_that_was_not_seen_may_start_a_pi_without_a_host() -> None:
+    gate = judged(pi("1.6.0").launch("zsh -ic", state="timeout"))
+    assert gate.verdict is Verdict.NOT_CHECKED
+    assert gate.message.startswith("not every pi that is launched was seen: zsh -ic: ")
+    gate = judged(pi("0.87.1").launch("zsh -ic", state="timeout"))
+    assert gate.verdict is Verdict.FAIL
+
+
 def test_a_host_that_is_turned_off_is_nobody() -> None:
     off = b'{"extensions": ["-builtin:mcp"]}'
     gate = judged(pi("1.6.0").file(SETTINGS, off))
