@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.case_homes import NOBODY, Case, names
-from support.demarkus import write_package, write_program, write_state
+from support.demarkus import BLIND, sources, write_package, write_program, write_state
 from support.mcp_files import server
 from support.mnemo import copied
 from support.tools import mcp_adapter, pi_tool
@@ -77,6 +77,11 @@ def of_its_owner(home: Path) -> None:
     (home / ".demarkus").chmod(0o700)
 
 
+def of_further_code(home: Path) -> None:
+    further = {"further.ts": "export default 1;"}
+    write_package(home / "src/pi-memory", files=sources(BLIND) | further)
+
+
 def of_claude(**fields: object) -> dict[str, str]:
     own = {"command": "~/.demarkus/bin/demarkus-plugin", **fields}
     return {".claude.json": json.dumps({"mcpServers": {"demarkus-memory": own}})}
@@ -105,7 +110,7 @@ OF_DEMARKUS = [
     Case(
         "declared nowhere, and its strictness is no word that it knows",
         "demarkus",
-        {"host": PASS, "declared": FAIL, "strict": FAIL},
+        {"host": PASS, "placed": FAIL, "declared": FAIL, "strict": FAIL},
         demarkus,
         {".demarkus/plugin-memory.strictness": "loud\n"},
         MEMORY,
@@ -166,6 +171,16 @@ OF_DEMARKUS += [
         {"proxy": UNSEEN, "placed": UNSEEN},
         demarkus,
         {"src/pi-memory/src/index.ts": "export default 1", f"{AGENT}/settings.json": "{}"},
+        MEMORY,
+        path=pi_of_today,
+        uid=NOBODY,
+    ),
+    Case(
+        "code that no audit asks for, and pi's settings are kept from who asks",
+        "demarkus",
+        {"manifest": PASS, "proxy": UNSEEN, "placed": UNSEEN, "host": UNSEEN},
+        of_further_code,
+        {f"{AGENT}/settings.json": "{}"},
         MEMORY,
         path=pi_of_today,
         uid=NOBODY,

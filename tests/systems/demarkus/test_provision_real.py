@@ -114,6 +114,7 @@ def test_a_folder_the_adapter_and_no_way_around(tmp_path: Path) -> None:
     write_program(machine.home)
     write_state(machine.home)
     verdicts = machine.verdicts(**open_)
+    assert verdicts["demarkus.program"] == verdicts["demarkus.state"] == "pass"
     failing = {gate for gate, verdict in verdicts.items() if verdict == "fail"}
     assert failing == {"demarkus.detours"}, verdicts
     tools, told = machine.ask(CONNECT, PROXY, FINE)
@@ -125,6 +126,7 @@ def test_a_folder_the_adapter_and_no_way_around(tmp_path: Path) -> None:
     machine.fleet("provision", "--yes", **closed)
     code, output = machine.fleet("audit", **closed)
     assert code == 0, output
+    assert machine.verdicts(**closed)["demarkus.detours"] == "pass"
     tools, told = machine.ask(CONNECT, SCRIPT, NAMESPACE, PROXY)
     assert tools & {"mcp", "mcpScript", "mcp__demarkus_memory"} == {"mcp"}
     assert machine.published() == [GOOD, BAD, BAD], told
