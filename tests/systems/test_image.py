@@ -289,8 +289,10 @@ def test_an_image_that_holds_nothing_of_its_systems(tmp_path: Path) -> None:
 def test_artifacts_that_could_not_be_seen(tmp_path: Path) -> None:
     folder = ".pi/agent/extensions"
     hard = Member(f"home/node/{folder}", kind="hard", target="nowhere")
-    found = asked(baked(tmp_path, [PASSWD, hard]), "mempalace-bridge")["image.artifacts"]
-    assert (found.verdict, "could not be seen" in found.message) == (UNSEEN, True)
+    found = asked(baked(tmp_path, [PASSWD, hard]), "mempalace-bridge")
+    for gate in ("image.artifacts", "image.volume"):
+        told_of = found[gate]
+        assert (told_of.verdict, "could not be seen" in told_of.message) == (UNSEEN, True)
 
 
 PI = "usr/local/lib/node_modules/@earendil-works/pi-coding-agent"
