@@ -97,6 +97,6 @@ def unseen(request: Request, why: str) -> dict[str, str]:
         "listeners": request.listeners,
         "crontab": bool(request.crontab),
         "checks": bool(request.checks),
-        "interfaces": request.interfaces,
+        "interfaces": bool(request.interfaces),
     }
     return {part: why for part, wanted in asked.items() if wanted}

@@ -80,7 +80,8 @@ def _calls(request: Request) -> Iterator[str]:
     if request.listeners:
         yield "ask_listeners"
     if request.interfaces:
-        yield "ask_interfaces"
+        only = (request.interfaces,) if isinstance(request.interfaces, str) else ()
+        yield call("ask_interfaces", *only)
     if request.crontab:
         yield call("ask_crontab", request.crontab)
     for number, check in enumerate(request.checks):

@@ -32,7 +32,10 @@ def listeners(record: Record, machine: str) -> tuple[Listener, ...]:
 
 
 def interfaces(record: Record) -> dict[str, tuple[str, ...]]:
-    """Return the addresses of each interface that has one, without the length of their network."""
+    """Return the addresses of each interface that has one, without the length of their network.
+
+    None is told where the only one that matters is not there.
+    """
     text = record.maybe(1) or ""
     pairs = _from_ip(text) if record.text(0) == "ip" else _from_ifconfig(text)
     found: dict[str, tuple[str, ...]] = {}

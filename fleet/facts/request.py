@@ -190,7 +190,8 @@ class Request:
         nonce: fresh for each run; frames the answer and keys the digests of secrets.
         known: sha256 of contents the controller holds already; their bytes are not sent.
         listeners: whether to tell listening TCP sockets.
-        interfaces: whether to tell the addresses of network interfaces.
+        interfaces: whether to tell the addresses of network interfaces; the name of one: whether
+            to tell them if that one is there.
         crontab: a word; how many lines of the user's crontab hold it is told. Empty: not asked.
         checks: programs' own checks of their configuration.
         seconds: the longest any single launching shell, check, or engine's client may take.
@@ -203,7 +204,7 @@ class Request:
     processes: tuple[ProcessQuestion, ...] = ()
     containers: tuple[ContainerQuestion, ...] = ()
     listeners: bool = False
-    interfaces: bool = False
+    interfaces: bool | str = False
     crontab: str = ""
     checks: tuple[CheckQuestion, ...] = ()
     known: frozenset[str] = frozenset()

@@ -17,7 +17,7 @@ from fleet.facts.request import (
 )
 from fleet.inventory.model import Kind, Target
 from fleet.inventory.render import holds, render
-from fleet.systems.model import Link, System
+from fleet.systems.model import Ask, Link, System
 from fleet.systems.resolve import Resolved
 
 _DEPTH = list(Read)
@@ -52,12 +52,18 @@ def request_for(
         processes=_processes(resolved, public, secret),
         containers=tuple(_projects(resolved, public, secret)),
         listeners=any(a.listeners for a in asks),
-        interfaces=any(a.interfaces for a in asks),
+        interfaces=_interfaces(asks),
         crontab=next((a.crontab for a in asks if a.crontab), ""),
         checks=tuple(_checks(resolved)),
         known=known,
         scan=replace(scan or ScanQuestion(), paths=own) if any(a.layers for a in asks) else None,
     )
+
+
+def _interfaces(asks: Iterable[Ask]) -> bool | str:
+    """Ask for all of them unless one and the same is all that matters."""
+    wanted = {ask.interfaces for ask in asks if ask.interfaces}
+    return wanted.pop() if len(wanted) == 1 else bool(wanted)
 
 
 def launches_of(target: Target) -> tuple[str, ...]:

@@ -317,6 +317,8 @@ class Ask(Spec):
         endpoint: the variable that holds the URL of a palace to ask; empty for none.
         token: the variable that holds the token to ask it with.
         places: where the endpoint is asked from.
+        interfaces: whether the addresses of network interfaces are told; the name of one: only
+            where that one is there.
         crontab: a word to look for in the user's crontab; empty: not asked.
         checks: programs' own checks of their configuration, by the name gates ask for them: the
             program and its arguments, rendered. They are run, so they must change nothing.
@@ -335,7 +337,7 @@ class Ask(Spec):
     every: tuple[str, ...] = ()
     beside: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     listeners: bool = False
-    interfaces: bool = False
+    interfaces: bool | str = False
     processes: dict[Name, ProcessAsk] = Field(default_factory=dict)
     project: str = ""
     variables: tuple[str, ...] = ()

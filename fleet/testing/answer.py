@@ -46,7 +46,9 @@ def answered(facts: Facts, request: Request, *, absent: Callable[[str], PathFact
             "containers": {} if "containers" in unseen else containers,
             "checks": {} if "checks" in unseen else checks,
             "listeners": _part("listeners", request.listeners, facts.listeners or (), unseen),
-            "interfaces": _part("interfaces", request.interfaces, facts.interfaces or {}, unseen),
+            "interfaces": _part(
+                "interfaces", bool(request.interfaces), facts.interfaces or {}, unseen
+            ),
             "crontab": _part("crontab", bool(request.crontab), facts.crontab or 0, unseen),
         }
     )

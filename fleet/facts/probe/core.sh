@@ -15,7 +15,7 @@ LC_ALL=C
 export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/opt/homebrew/bin
 _NOTHING=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
-_n=0 _k=0 _dn=0 _links=0 _plain=$_NL$_NL _list='' _sha='' _family='' _pack='' _timeout=''
+_n=0 _k=0 _dn=0 _qn=0 _links=0 _plain=$_NL$_NL _list='' _sha='' _family='' _pack='' _timeout=''
 
 # --- records -------------------------------------------------------------------------------
 
@@ -106,21 +106,30 @@ _hash_of() { # line of a tool -> _h, empty when it holds no digest
   [ ${#_h} -eq 64 ] || _h=''
 }
 
-_digest() { # value -> _r, keyed with the nonce; printf is a builtin (see answer_begin)
+_digested() { # value -> _r; 1 where its digest is not known
   _di=0
   while [ $_di -lt $_dn ]; do
     _di=$((_di + 1))
     if eval "[ \"\$_dv_$_di\" = \"\$1\" ]"; then eval "_r=\$_dr_$_di"; return 0; fi
   done
+  return 1
+}
+
+_digest_is() { # value, digest, empty for none -> _r, and known from now on
+  if [ -n "$2" ]; then _r="=$2"; else _r=-; fi
+  [ $_dn -lt 20 ] || return 0
+  _dn=$((_dn + 1))
+  eval "_dv_$_dn=\$1 _dr_$_dn=\$_r"
+}
+
+_digest() { # value -> _r, keyed with the nonce; printf is a builtin (see answer_begin)
+  if _digested "$1"; then return 0; fi
   if [ -n "$_sha" ] || ! _first_digest "$1"; then
     _hasher
     _h=''
     [ "$_sha" = none ] || _hash_of "$(printf '%s:%s' "$_N" "$1" | _sha256 2>/dev/null)"
   fi
-  if [ -n "$_h" ]; then _r="=$_h"; else _r=-; fi
-  [ $_dn -lt 20 ] || return 0
-  _dn=$((_dn + 1))
-  eval "_dv_$_dn=\$1 _dr_$_dn=\$_r"
+  _digest_is "$1" "$_h"
 }
 
 _first_digest() { # value -> _h, and _sha when sha256sum is here and gives the digest of nothing too
@@ -140,6 +149,20 @@ _var() { # key, name, public|secret, value
   fi
 }
 
+_later() { # key, name, value: a secret that is told as soon as files are hashed, by the same program
+  _qn=$((_qn + 1))
+  eval "_qk_$_qn=\$1 _qx_$_qn=\$2 _qv_$_qn=\$3"
+}
+
+_waiting() { # tell them
+  _m=0
+  while [ $_m -lt $_qn ]; do
+    _m=$((_m + 1))
+    eval "_var \"\$_qk_$_m\" \"\$_qx_$_m\" secret \"\$_qv_$_m\"; _qv_$_m=''"
+  done
+  _qn=0
+}
+
 # --- the beginning and the end ------------------------------------------------------------------
 
 _platform() { # -> _c _hn _mc: the system's name, the machine's, and what kind it is
@@ -155,11 +178,31 @@ _platform() { # -> _c _hn _mc: the system's name, the machine's, and what kind i
   _hn=$_a
 }
 
+_characters() { # those that cannot stand in a script's own text
+  _q=$(printf '\005\001:\357\273\277:\001-\010\016-\037\177: \t\r\v\f:')
+  _WS=${_q%:} _WS=${_WS##*:}
+  _CTL=${_q#*:} _BOM=${_CTL%%:*} _CTL=${_CTL#*:} _CTL=${_CTL%%:*}
+  _BAD=${_q%%:*} _SOH=${_BAD#?} _BAD=${_BAD%?}
+}
+
+_user() { # -> _ui its number, _ow its name, empty where it has none
+  _ui='' _m=0
+  {
+    while read -r _q _ui _t && [ "$_q" != Uid: ]; do :; done </proc/self/status
+    # What is short is read for less than it costs to start a program.
+    while [ -n "$_ui" ] && [ $_m -lt 50 ] && IFS=: read -r _ow _t _i _q; do
+      if [ "$_i" = "$_ui" ]; then return 0; fi
+      _m=$((_m + 1))
+    done </etc/passwd
+  } 2>/dev/null
+  _q=$(id 2>/dev/null)
+  _ui=${_q#uid=} _ui=${_ui%%[!0-9]*}
+  case $_q in "uid=$_ui("*) _ow=${_q#*\(} && _ow=${_ow%%\)*} ;; *) _ow='' ;; esac
+}
+
 answer_begin() { # nonce, seconds for a launching shell, hashes that are known
   _N=$1 _SECONDS=$2 _KNOWN=" $3 " _uids='' _boot='' _tick=''
-  _BAD=$(printf '\005') _SOH=$(printf '\001') _BOM=$(printf '\357\273\277')
-  _WS=$(printf ' \t\r\v\f.')
-  _WS=${_WS%.}
+  _characters
   printf '\n'
   _out begin =fleet.answer/1
   case $(type printf 2>/dev/null) in
@@ -168,9 +211,7 @@ answer_begin() { # nonce, seconds for a launching shell, hashes that are known
       exit 0 ;;
   esac
   _platform
-  _q=$(id 2>/dev/null)
-  _ui=${_q#uid=} _ui=${_ui%%[!0-9]*}
-  case $_q in "uid=$_ui("*) _ow=${_q#*\(} && _ow=${_ow%%\)*} ;; *) _ow='' ;; esac
+  _user
   _rule=HOME _HOME=${HOME-}
   if [ -z "$_HOME" ]; then
     _rule=passwd

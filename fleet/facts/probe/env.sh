@@ -73,10 +73,22 @@ _env_line() { # key, number, line, the same masked, public names
   _out line "$1" "=$2" "$_b" "$_r" "$_d1" "$_d2" "$_d3"
 }
 
-_env() { # key, file, public names
-  _ec=$(tr '\000-\010\016-\037\177' '\005' 2>/dev/null <"$2" && printf x) ||
-    { _note "$1" unreadable 'it could not be read'; return 0; }
-  _ec=${_ec%x} _bo==0 _ln=0 _tr==0
+_short() { # file, size -> _ec: its text, read without a program; 1 where it is long, or no text
+  _ec=''
+  [ "$2" -le 2048 ] && [ -z "${ZSH_VERSION-}" ] || return 1 # zsh keeps a NUL, where others drop it
+  while IFS= read -r _l; do _ec=$_ec$_l$_NL; done <"$1" || return 1
+  _ec=$_ec$_l
+  if [ ${#_ec} -ne "$2" ]; then return 1; fi
+  case $_ec in *[$_CTL]*) return 1 ;; esac
+}
+
+_env() { # key, file, public names, size
+  if ! _short "$2" "$4" 2>/dev/null; then
+    _ec=$(tr '\000-\010\016-\037\177' '\005' 2>/dev/null <"$2" && printf x) ||
+      { _note "$1" unreadable 'it could not be read'; return 0; }
+    _ec=${_ec%x}
+  fi
+  _bo==0 _ln=0 _tr==0
   case $_ec in
     "$_BAD"GITCRYPT"$_BAD"*)
       case $(od -An -v -tx1 -N10 "$2" | tr -d ' \n') in

@@ -95,7 +95,7 @@ _variables() { # key, public names, secret names: from _ans
     if _value "$_x"; then _var "$1" "$_x" public "$_v"; else _out var "$1" "=$_x" =unset; fi
   done
   for _x in $3; do
-    if _value "$_x"; then _var "$1" "$_x" secret "$_v"; else _out var "$1" "=$_x" =unset; fi
+    if _value "$_x"; then _later "$1" "$_x" "$_v"; else _out var "$1" "=$_x" =unset; fi
   done
 }
 

@@ -257,9 +257,23 @@ _sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
     eval "_at_$_sn=$_j"
   done
   [ $_sn -gt 0 ] || return 0
+  if [ -z "$_sha" ] && [ $_qn -gt 0 ] && _first_sums; then return 0; fi
   _hasher
   [ "$_sha" != none ] || return 0
-  if _r=$(eval "_sha256$_sl" 2>/dev/null) && _lines "$_r" $_sn _ln; then
+  ! _r=$(eval "_sha256$_sl" 2>/dev/null) || _summed "$_r" $_sn
+}
+
+_first_sums() { # with a secret that waits, and with nothing, which shows what the tool is worth
+  _q=$(printf '%s:%s' "$_N" "$_qv_1" | eval "sha256sum /dev/null -$_sl" 2>/dev/null)
+  case $_q in "$_NOTHING"*"$_NL"*) ;; *) return 1 ;; esac
+  _sha=sha256sum _q=${_q#*"$_NL"}
+  _hash_of "${_q%%"$_NL"*}"
+  [ -z "$_h" ] || _digest_is "$_qv_1" "$_h"
+  _summed "${_q#*"$_NL"}" $_sn
+}
+
+_summed() { # lines of a tool, their expected number -> _sum_1..
+  if _lines "$1" "$2" _ln; then
     _j=0
     while [ $_j -lt $_sn ]; do
       _j=$((_j + 1))
@@ -334,9 +348,10 @@ _entries() { # key, folder
 }
 
 answer_paths() { # answer for all paths that were walked since the last time
-  [ $_k -gt 0 ] || return 0
+  if [ $_k = 0 ]; then _waiting; return 0; fi
   _stat_out
   _sums
+  _waiting
   _z=0 _wn=0 _wt=0 _wh='' _ws='' _wl=''
   while [ $_z -lt $_k ]; do
     _z=$((_z + 1))
@@ -347,7 +362,9 @@ answer_paths() { # answer for all paths that were walked since the last time
         _content $_z
         _pem "$_ke" "$_fi" ;;
       filei) _ini "$_ke" "$_fi" ;;
-      filee) _env "$_ke" "$_fi" "$_pu" ;;
+      filee)
+        eval "_sz=\$_size_$_z"
+        _env "$_ke" "$_fi" "$_pu" "$_sz" ;;
       filej) _json "$_ke" "$_fi" "$_pu" ;;
       filete) _out env "$_ke" =0 - =0 =1 ;;
       directoryn) _notes "$_ke" "$_fi" "$_lm" ;;

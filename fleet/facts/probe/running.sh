@@ -233,7 +233,22 @@ ask_listeners() {
   _out listeners "=$_q" "$_r"
 }
 
-ask_interfaces() {
+_lacks_interface() { # name: whether all are told here, and it is none of them
+  _m=1
+  {
+    while read -r _q _t; do
+      [ "${_q%%:*}" != "$1" ] || return 1
+      _m=0
+    done </proc/net/dev
+  } 2>/dev/null
+  return $_m
+}
+
+ask_interfaces() { # the only one that matters, where not all do
+  if [ $# -gt 0 ] && _lacks_interface "$1"; then
+    _out interfaces =none =
+    return 0
+  fi
   if _table=$(ip -o addr 2>/dev/null) && [ -n "$_table" ]; then _q=ip
   elif _table=$(ifconfig -a 2>/dev/null) && [ -n "$_table" ]; then _q=ifconfig
   else _unseen interfaces 'neither ip nor ifconfig is here'; return 0; fi

@@ -1,0 +1,48 @@
+"""Starting programs is what a look costs a target: how many it takes is held here."""
+
+import getpass
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from support.probing import NONCE, Shell
+
+from fleet.facts.request import LaunchQuestion, PathQuestion, Read, Request
+from fleet.secrets import keyed_digest
+
+COUNTED = ("id", "ip", "readlink", "sha256sum", "stat", "tr", "uname")
+TOKEN = "an-EXAMPLE-token"
+ENV = f"# a comment\nexport TOKEN='{TOKEN}'\nMODE=1\n"
+
+
+def counting(shell: Shell, folder: Path) -> tuple[Shell, Path]:
+    """Return the shell with tools in front that note that they were started."""
+    tools, log = folder / "tools", folder / "started"
+    tools.mkdir()
+    for name in COUNTED:
+        tool = tools / name
+        tool.write_text(f'#!/bin/sh\necho {name} >>{log}\nexec {shutil.which(name)} "$@"\n')
+        tool.chmod(0o755)
+    return replace(shell, path=f"{tools}:{shell.path}"), log
+
+
+def test_programs_are_started_once_for_all_that_is_asked(dash: Shell, tmp_path: Path) -> None:
+    files = [tmp_path / f"file{number}" for number in range(5)]
+    for file in files:
+        file.write_text(file.name)
+    env = tmp_path / ".env"
+    env.write_text(ENV)
+    questions = [PathQuestion(str(file), Read.WHOLE) for file in files]
+    questions.append(PathQuestion(str(env), Read.ENV, public=("MODE",)))
+    launch = LaunchQuestion("sh -c", public=("MODE",), secret=("TOKEN",))
+    shell, log = counting(dash, tmp_path)
+    request = Request(NONCE, tuple(questions), launches=(launch,), interfaces="no-such-interface")
+    facts = shell.facts(request, home=tmp_path, more={"TOKEN": TOKEN})
+    assert facts.interfaces == {}
+    assert (facts.platform.user, facts.platform.uid) == (getpass.getuser(), os.getuid())
+    told = facts.launches["sh -c"].variables["TOKEN"]
+    assert told.digest == keyed_digest(NONCE, TOKEN)
+    assert all(facts.content(facts.paths[str(file)]) == file.name.encode() for file in files)
+    # The second digest is that of the value as it is written, with its quotes.
+    assert sorted(log.read_text().split()) == ["sha256sum", "sha256sum", "stat", "tr"]
