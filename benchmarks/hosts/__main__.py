@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import cast
 
 from benchmarks.hosts import tools
+from benchmarks.hosts.faults import GOOD, planted
 from benchmarks.hosts.installed import PINNED
 from benchmarks.hosts.modes import SILENT, more_rows
 from benchmarks.hosts.page import Circumstances, part, replaced
 from benchmarks.hosts.rig import Rig, RigError, refusal, rig
 from benchmarks.hosts.rootfs import root_filesystem
 from benchmarks.hosts.sampling import measure, sample, say
-from benchmarks.hosts.state import GOOD, planted, write_layers
+from benchmarks.hosts.state import write_layers
 from benchmarks.hosts.table import FLEET, Row, Sample, last_line, printed
 from benchmarks.hosts.tools import Tool
 from benchmarks.measure import machine

@@ -26,4 +26,5 @@ link set lo up
 link set eth0 up
 addr add $address peer $controller dev eth0
 END
+[ ! -x $root/etc/rc.local ] || chroot $root /etc/rc.local </dev/null
 exec chroot $root /usr/sbin/sshd -D -e -o PidFile=none </dev/null

@@ -8,15 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+#: What holds a file against its schema, for all of them.
+_SCHEMAS = "jsonschema==4.26.0"
 #: What is installed for a tool, pinned.
 PINNED = {
-    "pyinfra": ("pyinfra==3.10.0",),
-    "ansible": ("ansible-core==2.19.14",),
+    "pyinfra": ("pyinfra==3.10.0", _SCHEMAS),
+    "ansible": ("ansible-core==2.19.14", _SCHEMAS),
     "testinfra": (
         "pytest-testinfra==10.2.2",
         "paramiko==4.0.0",
         "pytest==9.0.1",
         "pytest-xdist==3.8.0",
+        _SCHEMAS,
     ),
 }
 _SECONDS = 600

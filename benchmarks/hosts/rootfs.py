@@ -1,16 +1,20 @@
-"""The root file system of the hosts: this machine's own Debian packages, a node and a pi."""
+"""The root file system of the hosts: this machine's own Debian packages, node, pi and uv."""
 
 import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from support.base_image import PACKAGES, build_tar
 from support.tools import NODE_VERSION, PI_VERSION, pi_tool
 
-_MORE = ("libstdc++6", "python3", "tmux")  # of node; of Ansible's modules; of pi
+# Of node; of a fault; of Ansible's modules; of pi.
+_MORE = ("libstdc++6", "mount", "python3", "tmux")
+_UV = "uv==0.13.9"
+_SECONDS = 600
 _MODULES = "usr/local/lib/node_modules/@earendil-works"
 _PROGRAM = "pi-coding-agent/dist/bundle/cli.js"
 
@@ -20,7 +24,7 @@ def root_filesystem(folder: Path) -> Path:
 
     It stays as long as the process, whatever others do; of older ones nobody uses, none stays.
     """
-    wanted = "\n".join((*PACKAGES, *_MORE, PI_VERSION, NODE_VERSION, _installed()))
+    wanted = "\n".join((*PACKAGES, *_MORE, PI_VERSION, NODE_VERSION, _UV, _installed()))
     root = folder / hashlib.sha256(wanted.encode()).hexdigest()[:12]
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as alone:
@@ -54,6 +58,7 @@ def _make(whole: Path) -> None:
     subprocess.run(["tar", "-x", "-p", "-f", str(archive), "-C", str(whole)], check=True)
     archive.unlink()
     _add_pi(whole)
+    _add_uv(whole)
 
 
 def _installed() -> str:
@@ -71,3 +76,12 @@ def _add_pi(root: Path) -> None:
     shutil.copytree(tool.package, modules / tool.package.name, symlinks=True)
     (programs / "pi").symlink_to(f"/{_MODULES}/{_PROGRAM}")
     shutil.copy(tool.node.resolve(), programs / "node")
+
+
+def _add_uv(root: Path) -> None:
+    """Put the real uv where `pipx install --global uv` links it."""
+    place = root.parent / "uv"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-deps", "--target", str(place), _UV], check=True, timeout=_SECONDS)
+    shutil.copy(place / "bin/uv", root / "usr/local/bin/uv")
+    shutil.rmtree(place)

@@ -1,5 +1,6 @@
 """The tools, as they are run on the hosts of a rig, and how to read what they saw."""
 
+import hashlib
 import json
 import os
 import sys
@@ -8,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from benchmarks.hosts.faults import releases
 from benchmarks.hosts.installed import programs
 from benchmarks.hosts.rig import Host, Rig
 from benchmarks.hosts.state import VARIABLES, environment, write_inventory
-from benchmarks.hosts.truths import GATES, MARKERS, Truths, seen_by_fleet, seen_in_lines
+from benchmarks.hosts.truths import MARKERS, Seen, seen_by_fleet, seen_in_lines
 
 PEERS = Path(__file__).with_name("peers")
 FLEET = str(Path(sys.executable).with_name("fleet"))
@@ -40,7 +42,7 @@ class Tool:
     name: str
     title: str
     words: Callable[[Rig, Sequence[Host], Path], list[str]]
-    seen: Callable[[bytes, Path], Truths] | None = None
+    seen: Callable[[bytes, Path], Seen] | None = None
     codes: frozenset[int] = frozenset({0})
     most: int = 10_000
     seconds: float = 300
@@ -53,7 +55,7 @@ class Tool:
         return {**environment(rig.config), **self.environ}
 
 
-def addressed(seen: Truths, hosts: Sequence[Host]) -> Truths:
+def addressed(seen: Seen, hosts: Sequence[Host]) -> Seen:
     """Name by their names hosts that a tool names by their addresses."""
     names = {host.address: host.name for host in hosts}
     return {names.get(name, name): checks for name, checks in seen.items()}
@@ -100,7 +102,7 @@ def pyinfra(venvs: Path) -> Tool:
         "pyinfra, facts",
         words,
         lambda output, _: seen_in_lines(output),
-        environ={"BENCH_WORK": work()},
+        environ=_told(),
     )
 
 
@@ -135,7 +137,11 @@ def ansible(venvs: Path, *, single: bool) -> Tool:
         lambda output, _: seen_in_lines(output),
         most=10_000 if single else FEW,
         runs=0 if single else 1,
-        environ={"ANSIBLE_CONFIG": "ansible.cfg", "PATH": f"{program.parent}:{os.defpath}"},
+        environ={
+            **_told(),
+            "ANSIBLE_CONFIG": "ansible.cfg",
+            "PATH": f"{program.parent}:{os.defpath}",
+        },
     )
 
 
@@ -162,7 +168,7 @@ def testinfra(venvs: Path) -> Tool:
         named = ",".join(f"paramiko://root@{h.address}" for h in hosts)
         plain = ["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(folder)]
         ssh = ["--ssh-config", str(rig.config), "--ssh-identity-file", str(rig.key)]
-        report = ["--junit-xml", str(folder / "testinfra.xml"), "-n", "8"]
+        report = ["--junit-xml", str(folder / "testinfra.xml"), "-n", "8", "--dist", "worksteal"]
         script = str(PEERS / "testinfra_audit.py")
         return [str(program), *plain, *ssh, *report, f"--hosts={named}", script]
 
@@ -172,13 +178,13 @@ def testinfra(venvs: Path) -> Tool:
         words,
         lambda _, folder: seen_in_junit((folder / "testinfra.xml").read_bytes()),
         frozenset({0, 1}),
-        environ={"BENCH_WORK": work(), "PYTHONDONTWRITEBYTECODE": "1"},
+        environ={**_told(), "PYTHONDONTWRITEBYTECODE": "1"},
     )
 
 
-def seen_in_junit(report: bytes) -> Truths:
+def seen_in_junit(report: bytes) -> Seen:
     """Read a report of testinfra: a test for each check, which names the host in brackets."""
-    seen: dict[str, dict[str, bool]] = {}
+    seen: dict[str, dict[str, bool | str]] = {}
     for case in ET.fromstring(report).iter("testcase"):  # noqa: S314 - ours
         name, _, rest = case.get("name", "").partition("[")
         words = rest.rstrip("]").rpartition("/")[2].split("-", 1)
@@ -190,5 +196,11 @@ def seen_in_junit(report: bytes) -> Truths:
 
 
 def work() -> str:
-    """Return what the peers' scripts are told: the same texts, in JSON."""
-    return json.dumps({"markers": MARKERS, "variables": VARIABLES, "checks": list(GATES)})
+    """Return what the peers' scripts are told, in JSON: texts, values, digests of whole bridges."""
+    bridges = [hashlib.sha256(content).hexdigest() for content in releases()]
+    return json.dumps({"markers": MARKERS, "variables": VARIABLES, "bridges": bridges})
+
+
+def _told() -> dict[str, str]:
+    """Return the environment that the peers' scripts find each other and their work in."""
+    return {"BENCH_WORK": work(), "PYTHONPATH": str(PEERS)}

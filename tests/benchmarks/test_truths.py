@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from benchmarks.hosts.faults import FAULTS, OLD_BRIDGE, OPEN_FILE, OTHER_COPY, planted
 from benchmarks.hosts.modes import documents
 from benchmarks.hosts.rig import Host
-from benchmarks.hosts.state import FAULTS, OLD_BRIDGE, OPEN_FILE, planted
 from benchmarks.hosts.tools import addressed, seen_in_junit
 from benchmarks.hosts.truths import (
     CHECKS,
@@ -23,10 +23,19 @@ def finding(gate: str, verdict: str, **more: object) -> dict[str, object]:
 
 def test_every_fault_is_planted_and_breaks_something() -> None:
     faults = planted(20)
-    assert set(faults) == {"", *FAULTS}
+    assert {*faults} == {"", *FAULTS}
+    assert faults.count("") == 10
+    assert planted(4) == faults[:4]
     truths = expected({fault: fault for fault in FAULTS})
     assert all(not all(checks.values()) for checks in truths.values())
     assert len({tuple(checks.items()) for checks in truths.values()}) == len(FAULTS)
+
+
+def test_every_check_fails_somewhere_and_holds_on_a_good_host() -> None:
+    truths = expected({fault: fault for fault in ("", *FAULTS)})
+    assert all(truths[""].values())
+    failing = {check for checks in truths.values() for check, holds in checks.items() if not holds}
+    assert failing == {*CHECKS}
 
 
 def test_a_report_of_fleet_is_read_by_gates() -> None:
@@ -40,7 +49,14 @@ def test_a_report_of_fleet_is_read_by_gates() -> None:
         ]
     }
     seen = seen_by_fleet(json.dumps(report).encode())
-    assert seen == {"h1": {"feed": False, "stamp": True, "env-loaded": False}}
+    assert seen == {"h1": {"feed": False, "stamp": True, "env-loaded": "env-file"}}
+
+
+def test_that_there_is_none_is_an_answer_only_of_what_was_looked_for() -> None:
+    gates = ("pi.running", "flip.no-local", "bridge.sync", "bridge.fallback")
+    report = {"findings": [finding(gate, "not-applicable") for gate in gates]}
+    seen = seen_by_fleet(json.dumps(report).encode())
+    assert seen == {"h1": {"running": True, "no-local": True, "sync": True}}
 
 
 def test_lines_are_read_wherever_they_stand() -> None:
@@ -70,6 +86,15 @@ def test_what_differs_is_named() -> None:
     assert len(differences(wanted, {})) == len(CHECKS) == len(GATES)
     other = expected({"h1": OPEN_FILE, "h2": OLD_BRIDGE})
     assert differences(wanted, other) == ["h2: there is no such host"]
+
+
+def test_an_answer_left_to_another_check_counts_where_that_one_failed() -> None:
+    left = {"single": "placed"}
+    wanted = expected({"h1": OTHER_COPY})
+    assert differences(wanted, {"h1": {**wanted["h1"], **left}}) == []
+    good = expected({"h1": ""})
+    told = ["h1: single should be true, and is left to placed"]
+    assert differences(good, {"h1": {**good["h1"], **left}}) == told
 
 
 def test_reports_that_follow_each_other_are_told_apart() -> None:

@@ -11,9 +11,10 @@ import pytest
 from support.places import ROOT
 
 from benchmarks.hosts import tools
+from benchmarks.hosts.faults import FAULTS, GOOD
 from benchmarks.hosts.rig import refusal, rig
 from benchmarks.hosts.rootfs import root_filesystem
-from benchmarks.hosts.state import GOOD, OLD_BRIDGE, write_layers
+from benchmarks.hosts.state import write_layers
 from benchmarks.hosts.truths import differences, expected
 
 pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal() or "a rig can be built")
@@ -35,9 +36,9 @@ def root() -> Path:
     return root_filesystem(ROOT / ".cache/bench/hosts/root")
 
 
-def test_two_hosts_are_audited_and_nothing_stays(root: Path, tmp_path: Path) -> None:
+def test_hosts_with_every_fault_are_audited_and_nothing_stays(root: Path, tmp_path: Path) -> None:
     write_layers(tmp_path, root)
-    with rig(tmp_path, root, ["", OLD_BRIDGE], layers=[tmp_path / GOOD], silent=1) as up:
+    with rig(tmp_path, root, ["", *FAULTS], layers=[tmp_path / GOOD], silent=1) as up:
         links = [up.link(host) for host in up.hosts]
         assert len(traces(tmp_path, links)) >= 4
         work = tmp_path / "work"
@@ -56,7 +57,7 @@ def test_two_hosts_are_audited_and_nothing_stays(root: Path, tmp_path: Path) -> 
         truths = expected({host.name: host.fault for host in up.hosts})
         assert differences(truths, tool.seen(ended.stdout, work)) == []
         after = up.counted(up.hosts)
-        assert (after[0] - counted[0], after[1] - counted[1]) == (2, 2)
+        assert (after[0] - counted[0], after[1] - counted[1]) == (len(up.hosts), len(up.hosts))
         assert up.processor() > spent
     assert traces(tmp_path, links) == []
 
