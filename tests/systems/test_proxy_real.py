@@ -112,6 +112,14 @@ def test_an_edit_by_hand_is_seen(edge: Edge) -> None:
     assert edge.audit()["config"]["verdict"] == "pass"
 
 
+def test_a_key_that_others_may_read_is_told(edge: Edge) -> None:
+    assert edge.fleet("provision", "--yes").exit_code == 0
+    assert edge.audit()["key"]["verdict"] == "pass"
+    edge.key.chmod(0o644)
+    found = edge.audit()["key"]
+    assert (found["verdict"], "mode 0644" in str(found["evidence"])) == ("fail", True), found
+
+
 def test_a_file_that_is_newer_than_what_runs_was_not_loaded(edge: Edge) -> None:
     assert edge.fleet("provision", "--yes").exit_code == 0
     assert edge.audit()["loaded"]["verdict"] != "fail"
@@ -134,6 +142,10 @@ def test_what_cannot_be_read_is_not_guessed_at(edge: Edge, tmp_path: Path) -> No
     where = replace(there.declared(), variables=edge.variables())
     found = there.findings(where, uid=65534)
     assert found["proxy.valid"].verdict is Verdict.NOT_CHECKED, found["proxy.valid"]
+    for gate in ("tls", "answers", "host", "token", "routes", "stream"):
+        told = found[f"proxy.{gate}"]
+        assert told.verdict is Verdict.NOT_CHECKED, "nobody asked the palace"
+        assert told.message == "it was not asked through the proxy"
     edge.key.parent.chmod(0o700)
     found = there.findings(where, uid=65534)
     assert found["proxy.key"].verdict is Verdict.ERROR, found["proxy.key"]
