@@ -21,7 +21,7 @@ OF_THE_MACHINE = (
 #: Programs that tests call and a machine may lack; `scripts/test` installs them on Debian.
 PROGRAMS = frozenset(
     {"apt-cache", "busybox", "dpkg", "git", "ip", "openssl", "setpriv", "ssh", "ssh-add"}
-    | {"ssh-agent", "ssh-keygen", "zsh"}
+    | {"ssh-agent", "ssh-keygen", "unshare", "zsh"}
 )
 
 

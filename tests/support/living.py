@@ -66,9 +66,10 @@ class Living:
         *,
         secrets: Mapping[SecretRef, Secret] | None = None,
         troubles: Mapping[SecretRef, str] | None = None,
+        templates: Mapping[str, str] | None = None,
         uid: int | None = None,
     ) -> dict[str, Finding]:
-        """Ask and judge; findings by gate."""
+        """Ask and judge; findings by gate. What was deployed is held against ``templates``."""
         where = where or self.declared()
         catalogue = load_catalogue()
         resolved = resolve([catalogue.system(name) for name in where.systems], where)
@@ -78,7 +79,10 @@ class Living:
             assert secret.reveal().encode() not in done.stdout + done.stderr
         facts: Facts = answer(done.stdout, request)
         expectations = Expectations(
-            today=datetime.now(UTC).date(), secrets=secrets or {}, troubles=troubles or {}
+            today=datetime.now(UTC).date(),
+            secrets=secrets or {},
+            troubles=troubles or {},
+            templates=templates or {},
         )
         return {f.gate: f for f in judge(where, resolved, facts, catalogue, expectations)}
 

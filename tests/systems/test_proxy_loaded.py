@@ -5,31 +5,26 @@ here only those are seen that a test started, and they end with the look.
 """
 
 import shlex
-import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.alone import alone
 from support.living import Living
 from support.palace_proxy import PATH, Edge, program_of
-from support.probing import Shell, need_root
 
 from fleet.demo.palace import Palace
 from fleet.secrets import Secret
 from fleet.verifier.model import Finding, Verdict
 
-ALONE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 PASS, FAIL, UNSEEN = Verdict.PASS, Verdict.FAIL, Verdict.NOT_CHECKED
 
 
 @pytest.fixture
 def edge(tmp_path: Path) -> Edge:
-    need_root()
     program_of("nginx")
-    if subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no processes of its own can be had here")
     palace = Palace("http://127.0.0.1:9/mcp", 9, tmp_path, tmp_path, Secret("tok-EXAMPLE"))
     made = Edge(tmp_path / "edge", palace, "nginx", "tok-EXAMPLE")
     made.site.write_text("# nothing is served\n")
@@ -39,8 +34,8 @@ def edge(tmp_path: Path) -> Edge:
 def loaded(edge: Edge, *, first: str = "", last: str = "") -> Finding:
     """Judge a machine on which these lines ran before, and after, one nginx was started."""
     start = shlex.join([program_of("nginx"), "-c", str(edge.main)])
-    lines = f"set -e\n{first}\n{start}\nsleep 0.3\n{last}\nexec sh -s"
-    there = Living(edge.folder, Shell((*ALONE, "sh", "-c", lines), PATH), ("palace-proxy",))
+    shell = alone(first, start, "sleep 0.3", last, path=PATH)
+    there = Living(edge.folder, shell, ("palace-proxy",))
     variables: Mapping[str, str] = edge.variables()
     where = replace(there.declared(), variables=variables)
     return there.findings(where)["proxy.loaded"]
