@@ -15,7 +15,7 @@ LC_ALL=C
 export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/opt/homebrew/bin
 _NOTHING=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
-_n=0 _k=0 _dn=0 _qn=0 _links=0 _plain=$_NL$_NL _list='' _sha='' _family='' _pack='' _timeout=''
+_n=0 _buf=$_NL _k=0 _dn=0 _qn=0 _links=0 _plain=$_NL$_NL _list='' _sha='' _family='' _pack='' _timeout=''
 
 # --- records -------------------------------------------------------------------------------
 
@@ -29,8 +29,14 @@ _glob() { # as it was before _noglob
 
 _out() { # fields, encoded
   _n=$((_n + 1)) _ifs=$IFS IFS=$_TAB
-  printf '%s\n' "@fleet$_TAB$_N$_TAB$_n$_TAB$*$_TAB."
+  _buf="$_buf@fleet$_TAB$_N$_TAB$_n$_TAB$*$_TAB.$_NL"
   IFS=$_ifs
+  [ ${#_buf} -lt 4000 ] || _flush
+}
+
+_flush() { # what is told goes out many records at once: each time costs a packet at both ends
+  printf '%s' "$_buf"
+  _buf=''
 }
 
 _enc() { # any bytes but NUL -> _r
@@ -203,11 +209,12 @@ _user() { # -> _ui its number, _ow its name, empty where it has none
 answer_begin() { # nonce, seconds for a launching shell, hashes that are known
   _N=$1 _SECONDS=$2 _KNOWN=" $3 " _uids='' _boot='' _tick=''
   _characters
-  printf '\n'
   _out begin =fleet.answer/1
+  _flush # whatever follows, somebody answers
   case $(type printf 2>/dev/null) in
     *builtin*) ;;
     *) _out unfit '=its sh has no builtin printf, so secrets could not be kept off command lines'
+      _flush
       exit 0 ;;
   esac
   _platform
@@ -227,4 +234,5 @@ answer_begin() { # nonce, seconds for a launching shell, hashes that are known
 answer_end() {
   answer_paths
   _out end "=$_n"
+  _flush
 }

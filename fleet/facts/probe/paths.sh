@@ -299,6 +299,7 @@ _content() { # number: the hash of one file; its bytes are sent later when they 
 _send() { # the wanted bytes of several files, one after the other: one program packs them all
   [ $_wn -gt 0 ] || return 0
   _packing
+  _flush
   _n=$((_n + 1))
   printf '%s' "@fleet$_TAB$_N$_TAB$_n${_TAB}data$_TAB=${_wh# }$_TAB"
   case $_wn in
