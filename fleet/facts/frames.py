@@ -24,6 +24,8 @@ _PLAIN = re.compile(rb"[ -~]*")
 _HEX = re.compile(rb"(?:[0-9a-f]{2})*")
 _KEY = re.compile(r"[a-z][0-9]{1,9}(?:\.(?:[0-9]{1,10}|file|manifest|more|beside))*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_DECIMAL = re.compile(r"[0-9]{1,19}")
+_OCTAL = re.compile(r"[0-7]{1,19}")
 _DIGITS = 19
 _SHORT = 128
 
@@ -99,8 +101,7 @@ class Record:
         text = self.maybe(index)
         if text is None:
             return None
-        digits = r"[0-7]{1,19}" if base != 10 else r"[0-9]{1,19}"  # noqa: PLR2004 - decimal or octal
-        if not re.fullmatch(digits, text):
+        if not (_DECIMAL if base == 10 else _OCTAL).fullmatch(text):  # noqa: PLR2004 - decimal or octal
             raise self.wrong("a field is no number")
         return int(text, base)
 
@@ -121,7 +122,7 @@ class Record:
     def numbers(self, index: int) -> tuple[int, ...]:
         """Return a field of numbers, a blank between."""
         found = self.text(index).split(" ")
-        if not all(re.fullmatch(r"[0-9]{1,19}", word) for word in found):
+        if not all(_DECIMAL.fullmatch(word) for word in found):
             raise self.wrong("a field is no number")
         return tuple(int(word) for word in found)
 

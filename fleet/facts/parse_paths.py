@@ -1,8 +1,9 @@
 """Paths, commands and launching shells, from the records of an answer."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from typing import Literal, TypedDict, TypeVar, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal, TypedDict, TypeVar, Unpack, get_args
 
 from fleet.facts.frames import Answer, Record
 from fleet.facts.ini import named
@@ -100,26 +101,15 @@ class PathReader:
     def path(self, key: str, read: Read, path: str | None = None) -> PathFact:
         """Return what became of one path; without ``path`` the target says which one it was."""
         record = self._answer.one("path", key)
-        state, final = State(one_of(record, 1, STATES)), record.maybe(4)
+        state, final = _state(record), record.maybe(4)
         if final is None and state is State.PRESENT:
             raise record.wrong("what is present lies nowhere")
         if final is not None and state not in (State.PRESENT, State.UNREADABLE):
             raise record.wrong("what is not there lies somewhere")
-        hops = self._answer.many("hop", key)
-        fact = PathFact(
-            path=record.text(3) if path is None else path,
-            absolute=record.text(3),
-            state=state,
-            link=record.flag(2),
-            hops=tuple(Hop(path=hop.text(1), target=hop.text(2)) for hop in hops),
-            final=final,
-            at=record.maybe(5),
-            why=record.maybe(6),
-            closed=tuple(dict.fromkeys(shut.text(1) for shut in self._answer.many("closed", key))),
-            **({} if final is None else self._stat(key)),
-        )
+        hops, closed = self._answer.many("hop", key), self._answer.many("closed", key)
         if final is None:
-            return fact
+            return _nowhere(path, record, tuple(hops), tuple(closed))
+        fact = _led(path, record, hops, closed, **self._stat(key))
         fact = self._whole(key, read, self._noted(key, fact))
         if fact.state is State.PRESENT and fact.why is None and not _answers(fact, read):
             raise record.wrong("what was to be read is missing, and nothing says why,")
@@ -260,6 +250,41 @@ class PathReader:
             more = f"{key}.more.{len(found) + 1}"
             found.append(self._found(more, question.name, question.read))
         return tuple(found)
+
+
+def _state(record: Record) -> State:
+    return State(one_of(record, 1, STATES))
+
+
+def _led(
+    path: str | None,
+    record: Record,
+    hops: Sequence[Record],
+    closed: Sequence[Record],
+    **stat: Unpack[_Stat],
+) -> PathFact:
+    """Return where a path led to, and what lies there."""
+    absolute = record.text(3)
+    return PathFact(
+        path=absolute if path is None else path,
+        absolute=absolute,
+        state=_state(record),
+        link=record.flag(2),
+        hops=tuple(Hop(path=hop.text(1), target=hop.text(2)) for hop in hops),
+        final=record.maybe(4),
+        at=record.maybe(5),
+        why=record.maybe(6),
+        closed=tuple(dict.fromkeys(shut.text(1) for shut in closed)),
+        **stat,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _nowhere(
+    path: str | None, record: Record, hops: tuple[Record, ...], closed: tuple[Record, ...]
+) -> PathFact:
+    """Return where a path led to that ends nowhere: most do, and alike on all of a fleet."""
+    return _led(path, record, hops, closed)
 
 
 def _answers(fact: PathFact, read: Read) -> bool:

@@ -6,6 +6,7 @@ equal where nothing happened, and is kept once.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -24,6 +25,12 @@ VOLATILE = frozenset(
     | {"milliseconds"}
 )
 HELD = 0  # what stands in the body in place of a value that was set aside
+# Within a text every quote has a backslash before it, so a comma or a brace and then a quote begins
+# a key; to look for these few is a quarter of the work of taking all apart.
+_NEW = re.compile(
+    rb'(?<=[{,])("(?:%s)":)("[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9]+(?=[,}])|true|false)'
+    % "|".join(sorted(VOLATILE)).encode()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +51,25 @@ class Laid:
 def split(facts: Facts) -> Laid:
     """Lay facts out to be kept."""
     try:
-        tree: Json = json.loads(facts.model_dump_json(exclude={"contents"}))
+        text = facts.model_dump_json(exclude={"contents"}).encode()
     except PydanticSerializationError:  # a lone surrogate, which JSON cannot say
         tree = clean(facts.model_dump(mode="json", exclude={"contents"}))
-    aside: list[Json] = []
-    _set_aside(tree, aside)
-    return Laid(packed(tree), aside, facts.contents)
+        aside: list[Json] = []
+        _set_aside(tree, aside)
+        return Laid(packed(tree), aside, facts.contents)
+    return Laid(*_parted(text), facts.contents)
+
+
+def _parted(text: bytes) -> tuple[bytes, list[Json]]:
+    """Part the text of facts, as JSON without blanks, into what stays and what is new each time."""
+    values: list[bytes] = []
+
+    def held(found: re.Match[bytes]) -> bytes:
+        values.append(found[2])
+        return b"%s%d" % (found[1], HELD)
+
+    body = _NEW.sub(held, text)
+    return body, json.loads(b"[%s]" % b",".join(values))
 
 
 def joined(body: bytes, aside: list[Json], contents: dict[str, bytes], *, where: str) -> Facts:
