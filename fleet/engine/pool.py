@@ -6,31 +6,39 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
-from typing import Generic, ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeAlias, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Words = ParamSpec("Words")
+
+_Inbox: TypeAlias = "queue.SimpleQueue[Callable[[], None] | None]"
 
 # A signal that comes to another thread is heard by the waiting one when it wakes.
 _WAKES = 0.25  # seconds
 
 
 class Threads(Executor):
-    """A thread for each piece of work; how many run at once is for the caller to bound.
+    """A thread for each piece of work that runs; how many run at once is for the caller to bound.
 
-    The process does not wait for them at its end, so an interrupt is quick even where a target
-    never answers.
+    A thread that has done its piece waits for another, until the shutdown. The process does not
+    wait for them at its end, so an interrupt is quick even where a target never answers.
     """
 
     def __init__(self) -> None:
-        self._running: set[threading.Thread] = set()
+        self._threads: set[threading.Thread] = set()
+        self._idle: list[_Inbox] = []
+        self._ended = False
         self._lock = threading.Lock()
 
     def submit(
         self, fn: Callable[Words, Result], /, *args: Words.args, **kwargs: Words.kwargs
     ) -> Future[Result]:
-        """Begin a piece of work."""
+        """Begin a piece of work.
+
+        Raises:
+            RuntimeError: all is over.
+        """
         future: Future[Result] = Future()
 
         def run() -> None:
@@ -38,23 +46,42 @@ class Threads(Executor):
                 future.set_result(fn(*args, **kwargs))
             except BaseException as error:  # noqa: BLE001 - it is raised where the result is asked for
                 future.set_exception(error)
-            finally:
-                with self._lock:
-                    self._running.discard(thread)
 
-        thread = threading.Thread(target=run, name="fleet", daemon=True)
-        with self._lock:
-            self._running.add(thread)
         future.set_running_or_notify_cancel()
-        thread.start()
+        with self._lock:
+            if self._ended:
+                raise RuntimeError("work was begun after the shutdown")
+            inbox = self._idle.pop() if self._idle else None
+        (inbox or self._begun()).put(run)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - all has begun
-        """Wait for what runs, where that is wanted."""
+        """Let the threads go, each when its piece is done; wait for that, where it is wanted."""
         with self._lock:
-            running = [*self._running] if wait else []
-        for thread in running:
+            self._ended = True
+            idle, self._idle = self._idle, []
+            threads = [*self._threads]
+        for inbox in idle:
+            inbox.put(None)
+        for thread in threads if wait else ():
             thread.join()
+
+    def _begun(self) -> "_Inbox":
+        inbox: _Inbox = queue.SimpleQueue()
+        thread = threading.Thread(target=self._serve, args=(inbox,), name="fleet", daemon=True)
+        with self._lock:
+            self._threads.add(thread)
+        thread.start()
+        return inbox
+
+    def _serve(self, inbox: "_Inbox") -> None:
+        while (run := inbox.get()) is not None:
+            run()
+            del run  # what was done is not kept by who waits
+            with self._lock:
+                if self._ended:
+                    return
+                self._idle.append(inbox)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,9 @@ def _leave() -> None:
 
 def work_aside(job: Job, slow: float | None) -> Answer:
     """Carry out a job in a worker of Dask; from when it is slow it holds none of its places."""
-    future = Threads().submit(carry_out, job, _CONNECTIONS, _SECRETS)
+    threads = Threads()
+    future = threads.submit(carry_out, job, _CONNECTIONS, _SECRETS)
+    threads.shutdown(wait=False)
     try:
         return future.result(slow)
     except Late:

@@ -190,3 +190,19 @@ def test_threads_are_an_executor_as_the_library_has_them() -> None:
         assert [f.result(20) for f in futures] == [1, 2, 4, 8]
         assert isinstance(broken.exception(20), ZeroDivisionError)
         assert list(threads.map(abs, [-1, -2])) == [1, 2]
+
+
+def test_a_thread_that_is_done_does_the_next_piece_and_goes_at_the_end() -> None:
+    before = threading.active_count()
+    threads = Threads()
+    names = {threads.submit(threading.get_ident).result(20) for _ in range(20)}
+    assert len(names) <= 2  # it may be told to be done before it waits
+    free = threading.Event()
+    future = threads.submit(free.wait, 20)
+    threads.shutdown(wait=False)
+    with pytest.raises(RuntimeError, match="after the shutdown"):
+        threads.submit(int)
+    free.set()
+    threads.shutdown()
+    assert future.result(20) is True
+    assert threading.active_count() == before
