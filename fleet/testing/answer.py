@@ -34,15 +34,17 @@ def answered(facts: Facts, request: Request, *, absent: Callable[[str], PathFact
         question.launch: _launch(facts, facts.launches.get(question.launch), question)
         for question in request.launches
     }
-    processes = {q.name: facts.processes.get(q.name, ()) for q in request.processes}
+    asked = {q.name: facts.processes.get(q.name, ()) for q in request.processes}
     containers = {q.project: facts.containers.get(q.project, ()) for q in request.containers}
     checks = {q.name: facts.checks.get(q.name, CheckFact(state="missing")) for q in request.checks}
     unseen = facts.unseen
+    # Who may not see the processes of others sees his own.
+    processes = {n: found for n, found in asked.items() if found or "processes" not in unseen}
     told = facts.model_copy(
         update={
             "paths": paths,
             "launches": launches,
-            "processes": {} if "processes" in unseen else processes,
+            "processes": processes,
             "containers": {} if "containers" in unseen else containers,
             "checks": {} if "checks" in unseen else checks,
             "listeners": _part("listeners", request.listeners, facts.listeners or (), unseen),

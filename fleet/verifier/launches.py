@@ -65,11 +65,16 @@ def over_launches(
     wrong = [shown for line, shown in told if not isinstance(line, Unseen)]
     if wrong:
         return failed(bad, *wrong)
-    unseen = [unseen_launch(one) for one in launches if one.state != "ok"]
+    unseen = unseen_launches(look)
     unseen += [shown for line, shown in told if isinstance(line, Unseen)]
     if unseen:
         return not_checked(f"not everything could be seen: {unseen[0]}", *unseen)
     return passed(good, ", ".join(one.launch for one in launches))
+
+
+def unseen_launches(look: Look) -> list[str]:
+    """Tell of each launch that could not be seen; none where all were."""
+    return [unseen_launch(one) for one in look.launches() if one.state != "ok"]
 
 
 def unseen_launch(launch: LaunchFact) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from packaging.version import InvalidVersion, Version
 
 from fleet.facts.paths import State
-from fleet.verifier.launches import unseen_launch
+from fleet.verifier.launches import unseen_launches
 from fleet.verifier.look import Look
 from fleet.verifier.mcp_owners import BUILT_IN, pi_versions
 from fleet.verifier.mcp_servers import ADAPTER, Host, adapter_servers, host_of
@@ -47,7 +47,7 @@ def hosted(look: Look, *, needed: bool = False) -> Judgement:
     if min(versions) < BUILT_IN:
         told = f"pi {min(versions)} has no MCP host, and {ADAPTER} is not there"
         return failed(told, *declared)
-    unseen = [unseen_launch(launch) for launch in look.launches() if launch.state != "ok"]
+    unseen = unseen_launches(look)
     if unseen:
         return not_checked(f"not every pi that is launched was seen: {unseen[0]}", *declared)
     return passed(f"pi's own MCP host owns the servers (pi {min(versions)})", *declared)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from packaging.version import Version
 
-from fleet.verifier.launches import text
+from fleet.verifier.launches import text, unseen_launches
 from fleet.verifier.look import Look
 from fleet.verifier.manifests import version_told
 from fleet.verifier.mcp_servers import (
@@ -144,5 +144,7 @@ def _built_in(look: Look, found: Owners, servers: Servers) -> None:
         elif max(versions) >= BUILT_IN:
             found.owners.append(f"pi's own MCP, direct exposure of {where}")
             found.names.append(built_in_tool(server))
+        elif unseen := unseen_launches(look):
+            found.unseen.append(f"{where}: whether a pi reads it could not be seen, {unseen[0]}")
         else:
             found.notes.append(f"{where}: only pi {BUILT_IN} and later reads it")

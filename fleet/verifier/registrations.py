@@ -14,6 +14,7 @@ from fleet.verifier.answers import answered
 from fleet.verifier.launches import Unseen, over_launches, value
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, not_applicable
+from fleet.verifier.paths import hidden
 
 TOKEN = "MEMPALACE_REMOTE_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -141,6 +142,8 @@ def lacks_program(look: Look, launch: LaunchFact, program: str) -> list[str]:
         fact = look.facts.paths.get(program)
         if fact is None:
             return [Unseen(f"{program} was not looked at")]
+        if hidden(fact):
+            return [Unseen(f"{program}: {fact.why or fact.state.value}")]
         if fact.state is not State.PRESENT:
             return [f"{program} is {fact.state.value}"]
         return [f"{program} {why}" for why in _no_program(fact)]
@@ -151,4 +154,5 @@ def lacks_program(look: Look, launch: LaunchFact, program: str) -> list[str]:
         return [f"{program} is not on the PATH"]
     if command.file.state is State.PRESENT:
         return []
-    return [f"{command.file.path}: {command.file.why or command.file.state.value}"]
+    told = f"{command.file.path}: {command.file.why or command.file.state.value}"
+    return [Unseen(told) if hidden(command.file) else told]

@@ -234,6 +234,14 @@ def test_a_lock_is_not_judged_where_processes_could_not_be_seen() -> None:
     assert (found.verdict, found.message) == (Verdict.NOT_CHECKED, "no ps here")
 
 
+def test_a_lock_may_be_held_by_somebody_who_is_hidden() -> None:
+    for pid, verdict in ((8, Verdict.NOT_CHECKED), (7, Verdict.PASS)):
+        world = stateful(good(), HELD, name=".dream.lock")
+        world.also(processes={"pi": (process(pid, 0),)}, unseen={"processes": "hidden here"})
+        found = judged(world)["mnemo.lock"]
+        assert found.verdict is verdict, found.message
+
+
 def test_a_worker_that_may_take_long_may_hold_the_lock_long() -> None:
     content = {**HELD, "ts": (NOW - 5 * HOUR) * 1000}
     world = stateful(good(), content, name=".dream.lock")

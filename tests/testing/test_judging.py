@@ -128,9 +128,11 @@ def test_further_parts_are_answered_where_they_are_asked() -> None:
     question = ProcessQuestion("pi", ("pi",))
     facts = seen.answer(Request(NONCE, processes=(question,), crontab="x"), make_target())
     assert (facts.processes["pi"][0].pid, facts.crontab) == (7, 2)
-    seen.also(unseen={"processes": "no /proc"})
-    facts = seen.answer(Request(NONCE, processes=(question,), listeners=True), make_target())
-    assert (facts.processes, facts.listeners) == ({}, ())
+    seen.also(unseen={"processes": "those of others are hidden"})
+    request = Request(NONCE, processes=(question,), listeners=True)
+    facts = seen.answer(request, make_target())
+    assert (facts.processes["pi"][0].pid, facts.listeners) == (7, ())
+    assert seen.also(processes={}).answer(request, make_target()).processes == {}
     with pytest.raises(ValueError, match="crontab"):
         CannedFacts().also(crontab="two").facts(make_target())
 

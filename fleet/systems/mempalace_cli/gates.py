@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from fleet.facts.paths import State
 from fleet.facts.running import CommandFact, LaunchFact
-from fleet.verifier.launches import Unseen, over_launches, text, unseen_launch
+from fleet.verifier.launches import Unseen, over_launches, text, unseen_launches
 from fleet.verifier.look import Look
 from fleet.verifier.model import (
     Judgement,
@@ -114,7 +114,7 @@ def version(look: Look) -> Judgement:
     running = _running(look)
     if not running:
         return follows_from("cli.one")
-    unseen = [unseen_launch(launch) for launch in look.launches() if launch.state != "ok"]
+    unseen = unseen_launches(look)
     unseen += [f"{name}: it tells no version" for name, version in running if version is None]
     wanted, wrong = look.text("mempalace_version"), []
     for source, told in (("the inventory means", wanted), *_installed(look)):
@@ -168,7 +168,7 @@ def archive(look: Look) -> Judgement:
     if not look.text("palace_url"):
         return not_applicable("the palace of this machine is its own")
     if not _running(look):
-        unseen = [unseen_launch(launch) for launch in look.launches() if launch.state != "ok"]
+        unseen = unseen_launches(look)
         if unseen:
             return not_checked("whether there is a mempalace was not seen", *unseen)
         return not_applicable("there is no mempalace to be misled by")

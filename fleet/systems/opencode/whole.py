@@ -8,7 +8,7 @@ from fleet.facts.paths import Entry, State
 from fleet.facts.running import LaunchFact
 from fleet.systems.opencode.entries import faults
 from fleet.systems.opencode.files import OF_PROJECT, configuration
-from fleet.verifier.launches import over_launches
+from fleet.verifier.launches import over_launches, unseen_launches
 from fleet.verifier.look import Look
 from fleet.verifier.manifests import version_told
 from fleet.verifier.model import (
@@ -88,9 +88,14 @@ def project(look: Look) -> Judgement:
         return passed("no file of the project hides the palace", looked)
     versions = _versions(look)
     told = [f"{file.path} names servers, {name} is in {named[-1]}" for file in own]
-    if versions and all(version >= MERGES for version in versions):
+    if versions and not unseen_launches(look) and all(v >= MERGES for v in versions):
         shown = ", ".join(map(str, versions))
         return passed(f"opencode {shown} adds the project's servers to the user's", *told, looked)
+    blind = unseen_launches(look)
+    if blind and not any(version < MERGES for version in versions):
+        return not_checked(
+            f"which opencode is launched could not be seen: {blind[0]}", *told, looked
+        )
     which = f"opencode {versions[0]}" if versions else "this opencode, whose version is not known,"
     return warned(f"{which} may show the project's servers only", *told, looked)
 

@@ -87,6 +87,8 @@ def lock(look: Look) -> Judgement:
     if not any(kind in look.facts.processes for kind in PIS):
         return not_checked(look.facts.unseen.get("processes", NOT_ASKED), fact.path)
     holder = next((p for p in running_pis(look.facts) if p.pid == pid), None)
+    if holder is None and "processes" in look.facts.unseen:
+        return not_checked(look.facts.unseen["processes"], fact.path)
     return _held(look, fact, pid, since, holder)
 
 

@@ -108,6 +108,16 @@ def test_programs_that_are_not_on_the_path_fail() -> None:
     assert found["opencode.command"].evidence == ("bash -lc: mempalace-mcp is not on the PATH",)
 
 
+def test_programs_that_may_not_be_looked_at_are_not_checked() -> None:
+    path = "/opt/own/mempalace-mcp"
+    there = world({JSON: local(command=[path])}).broken(path, State.UNREADABLE, why="no leave")
+    found = judged(there, {"mempalace_mcp": path})["opencode.command"]
+    assert (found.verdict, found.evidence) == (
+        Verdict.NOT_CHECKED,
+        (f"bash -lc: {path}: no leave",),
+    )
+
+
 def test_programs_nobody_asked_for_are_not_checked() -> None:
     found = judged(world({JSON: local()}, commands=False), {})
     assert found["opencode.program"].verdict is Verdict.NOT_CHECKED
@@ -260,6 +270,21 @@ def test_a_projects_servers(version: str, verdict: Verdict) -> None:
     assert gate.evidence[-1] == "looked at as in /work/p"
     assert JSON in gate.evidence[0]
     assert PROJECT in gate.evidence[0]
+
+
+@pytest.mark.parametrize(
+    ("version", "verdict"), [("1.18.33", Verdict.NOT_CHECKED), ("1.15.13", Verdict.WARN)]
+)
+def test_a_launch_that_was_not_seen_may_show_the_projects_servers_only(
+    version: str, verdict: Verdict
+) -> None:
+    there = world({JSON: entry(), PROJECT: OTHER}, commands=False)
+    there.launch(manifests={"opencode": json.dumps({"version": version}).encode()})
+    there.launch("zsh -ic", state="timeout")
+    variables = {**REMOTE, "project_dir": "/work/p"}
+    where = replace(target("opencode", launches=list(there.launches)), variables=variables)
+    gate = findings(where, there)["opencode.project"]
+    assert gate.verdict is verdict, gate
 
 
 def test_a_project_that_names_the_palace_itself_hides_nothing() -> None:

@@ -38,6 +38,15 @@ def test_direct_tools_are_given_to_the_model() -> None:
     assert gate.message == f"the model is given the palace's tools, {named}"
 
 
+def test_a_launch_that_was_not_seen_may_start_a_pi_that_reads_it() -> None:
+    declared = server(url=URL, exposure="direct")
+    old = World().launch("sh -c", manifests={"pi": b'{"version": "0.87.1"}'})
+    where = target("pi-mcp", palace_url=URL, launches=("sh -c", "zsh -ic"))
+    for state, verdict in (("ok", Verdict.FAIL), ("timeout", Verdict.NOT_CHECKED)):
+        there = declare(old.launch("zsh -ic", state=state), AGENT, declared)
+        assert findings(where, there)["mcp.tools"].verdict is verdict
+
+
 @pytest.mark.parametrize("exposure", ["", "codemode", "deferred", "hidden"])
 def test_what_is_not_declared_is_not_given(exposure: str) -> None:
     fields = {"exposure": exposure} if exposure else {}
