@@ -179,7 +179,7 @@ def test_a_silence_without_end_is_ended(
         raise RuntimeError("nobody is left")
 
     with pytest.raises(RuntimeError, match="nobody is left"):
-        list(as_they_come(Crew(Threads(), held(0), 1, alive=gone), range(1)))
+        list(as_they_come(Crew(Threads(), held(0), 1, slow=lambda _: 60.0, alive=gone), range(1)))
 
 
 def test_threads_are_an_executor_as_the_library_has_them() -> None:
