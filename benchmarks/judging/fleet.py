@@ -19,6 +19,7 @@ from fleet.facts.model import Facts
 from fleet.facts.paths import PathFact, State
 from fleet.facts.running import EnvValue
 from fleet.facts.saved import dumps, file_name, loads
+from fleet.facts.shared import FOLDER
 
 EVERY = 100  # hosts, of which each fault has one
 HOMES = ("/home/ops", "/home/deploy", "/Users/ada", "/srv/agent")
@@ -106,7 +107,7 @@ def names(hosts: int) -> list[str]:
 def write_fleet(good: Good, folder: Path, hosts: int) -> None:
     """Write an inventory (``fleet.yml``) and a folder of saved facts (``facts``)."""
     shutil.rmtree(folder, ignore_errors=True)
-    (folder / "facts").mkdir(parents=True)
+    (folder / "facts" / FOLDER).mkdir(parents=True)
     small = dumps(good.facts.model_copy(update={"contents": {}}))
     with (folder / "fleet.yml").open("w") as inventory:
         inventory.write(good.inventory)
@@ -114,7 +115,11 @@ def write_fleet(good: Good, folder: Path, hosts: int) -> None:
             inventory.write(described(name, f"ops@{name}.example.net", name))
             fault = FAULTS.get(number % EVERY, Fault({}))
             facts = fault.plant(_host(small, good.facts, number, name))
-            text = fault.spoil(dumps(facts))
+            for digest, content in facts.contents.items():
+                held = folder / "facts" / FOLDER / digest
+                if not held.exists():
+                    held.write_bytes(content)
+            text = fault.spoil(dumps(facts, beside=True))
             if text is not None:
                 (folder / "facts" / file_name(name)).write_text(text)
 

@@ -123,18 +123,18 @@ def _unheard(text: str) -> str:
     return f"::stop-commands::{token}\n{text}::{token}::\n"
 
 
-def write(path: Path, text: str, mode: int = 0o666) -> None:
+def write(path: Path, text: str | bytes, mode: int = 0o666) -> None:
     """Write a file beside its place and rename it there; devices and pipes are written directly.
 
     Args:
         path: a link is followed, and stays.
-        text: encoded in UTF-8.
+        text: encoded in UTF-8; bytes as they are.
         mode: permission bits of a new file, less the umask; an old file keeps its own.
 
     Raises:
         UsageError: it could not be written; what was there before is untouched.
     """
-    data = text.encode("utf-8", "backslashreplace")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     with written(path):
         if is_stream(path):
             with path.open("ab") as stream:

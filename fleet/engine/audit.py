@@ -10,8 +10,7 @@ from fleet.engine.facts import Looked, gather
 from fleet.engine.judging import Judged, Standards, judged_of
 from fleet.engine.observer import NullObserver, Observer
 from fleet.engine.options import AuditOptions
-from fleet.engine.recorded import recorded
-from fleet.facts.shared import Shared
+from fleet.engine.recorded import recorded, shared_of
 from fleet.inventory.model import Target
 from fleet.systems.model import Gate
 from fleet.systems.resolve import Resolved
@@ -57,7 +56,7 @@ def audit(
     """
     started = datetime.now(UTC)
     chosen = narrowed(targets, context, systems=options.systems, require=options.require)
-    standards, shared = Standards(context, started.date()), Shared()
+    standards, shared = Standards(context, started.date()), shared_of(options)
 
     def judge(some: Sequence[Target]) -> Iterator[Judged]:
         if options.offline:

@@ -9,7 +9,7 @@ from fleet.engine.options import AuditOptions
 from fleet.errors import FactsError, ProbeError, TargetError, Unreachable
 from fleet.facts.model import Facts
 from fleet.facts.saved import file_name, loads
-from fleet.facts.shared import Shared
+from fleet.facts.shared import FOLDER, Shared
 from fleet.facts.text import printable
 from fleet.inventory.model import Target
 from fleet.systems.resolve import resolve
@@ -30,7 +30,7 @@ def recorded(
         shared: what facts that were taken before had; by default nothing.
     """
     context.secrets.prepare(targets)
-    shared = shared or Shared()
+    shared = shared or shared_of(options)
     for target in targets:
         resolved = resolve(context.systems(target), target)
         try:
@@ -39,6 +39,19 @@ def recorded(
             yield Looked(target, resolved, None, trouble, 0)
         else:
             yield Looked(target, resolved, facts, None, 0)
+
+
+def shared_of(options: AuditOptions) -> Shared:
+    """Return what is to hold what saved facts have alike, which may lie beside them."""
+    folder = options.from_dir
+
+    def beside(name: str) -> bytes | None:
+        try:
+            return (folder / FOLDER / name).read_bytes() if folder is not None else None
+        except OSError:
+            return None
+
+    return Shared(beside)
 
 
 def _recalled(target: Target, options: AuditOptions, shared: Shared) -> Facts:

@@ -13,6 +13,7 @@ out in the file (``$``, escapes, more than one line) is reported as one that can
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from fleet.facts.envfile import Assignment, assignment, trimmed, unquoted
@@ -75,6 +76,8 @@ class Reading:
     problems: tuple[Problem, ...] = ()
 
 
+# Several gates of one target ask the same.
+@lru_cache(maxsize=8)
 def interpret(file: EnvFile, dialect: Dialect) -> Reading:
     """Return what a reader gets from an env file, and what is wrong with it for that reader."""
     if file.encrypted:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from fleet.errors import FactsError
 from fleet.facts.model import FORMAT, Facts
-from fleet.facts.shared import Shared, named
+from fleet.facts.shared import BESIDE, Shared, named
 from fleet.facts.text import printable
 
 SUFFIX = ".facts.json"
@@ -17,12 +17,20 @@ LONGEST_NAME = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-def dumps(facts: Facts) -> str:
+def dumps(facts: Facts, *, beside: bool = False) -> str:
     """Return facts as JSON text, one object with a ``format``, ending in a line feed.
 
     What is not known is left out, which is most of what could be said of a path.
+
+    Args:
+        facts: what is to be kept.
+        beside: whether contents are only named, because they lie in the folder beside the file.
     """
-    return facts.model_dump_json(indent=1, exclude_none=True) + "\n"
+    if not beside:
+        return facts.model_dump_json(indent=1, exclude_none=True) + "\n"
+    told = facts.model_dump(mode="json", exclude_none=True, exclude={"contents"})
+    told["contents"] = dict.fromkeys(sorted(facts.contents), BESIDE)
+    return json.dumps(told, indent=1) + "\n"
 
 
 def loads(text: str | bytes, *, where: str, shared: Shared | None = None) -> Facts:
@@ -34,8 +42,10 @@ def loads(text: str | bytes, *, where: str, shared: Shared | None = None) -> Fac
         shared: what other facts of the same reader hold, so that it is read and held once.
 
     Raises:
-        FactsError: it is no JSON, of another format, or a field is not what it must be.
+        FactsError: it is no JSON, of another format, a field is not what it must be, or a content
+            that should lie beside does not.
     """
+    shared = shared or Shared()
     try:
         facts = Facts.model_validate_json(text, context=shared)
     except ValidationError as error:
@@ -44,7 +54,7 @@ def loads(text: str | bytes, *, where: str, shared: Shared | None = None) -> Fac
     if "format" not in facts.model_fields_set:
         _refuse_format(text, where)
     for name, content in facts.contents.items():
-        if not (shared and shared.holds(name, content)) and named(content) != name:
+        if not shared.holds(name, content) and named(content) != name:
             raise FactsError(f"the content of {name} is not what its hash says", where=where)
     return facts
 
@@ -77,6 +87,8 @@ def file_name(target: str) -> str:
 
 def _told(error: ValidationError) -> str:
     problem = error.errors(include_input=False, include_url=False)[0]
+    if problem["type"] == "value_error" and problem["loc"] == ("contents",):
+        return str(problem["ctx"]["error"])  # one of our own, about what lies beside
     place = ".".join(str(part) for part in problem["loc"])
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
     return f"the field {printable(place)} is wrong: {printable(problem['msg'])}{more}"

@@ -1,5 +1,6 @@
 """The pipeline on local homes: deploy, judge, save, judge again, take away."""
 
+import hashlib
 import json
 import socket
 import subprocess
@@ -74,6 +75,16 @@ def test_saved_facts_are_judged_without_a_connection(
     saved = tmp_path / "saved"
     code, _ = homes.run("facts", "all", "-o", str(saved))
     assert code == 0
+    contents = saved / "contents"
+    named = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in contents.iterdir()
+    }
+    assert [*named] == [*named.values()]
+    told = [json.loads(path.read_text())["contents"] for path in saved.glob("*.json")]
+    assert {name for one in told for name in one} == named.keys() != set()
+    assert sum(map(len, told)) > len(named), "what they have alike lies there once"
+    assert {path.stat().st_mode & 0o777 for path in contents.iterdir()} == {0o600}
+    assert contents.stat().st_mode & 0o777 == 0o700
 
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise AssertionError("a connection was opened")
@@ -92,7 +103,7 @@ def test_facts_that_are_missing_or_broken_are_unseen_and_stop_nobody(
     homes.run("provision", "--yes")
     saved = tmp_path / "saved"
     homes.run("facts", "all", "-o", str(saved))
-    files = sorted(saved.iterdir())
+    files = sorted(saved.glob("*.json"))
     files[0].unlink()
     files[1].write_text("{ broken")
     files[2].write_text(files[3].read_text())

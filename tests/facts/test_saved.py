@@ -13,7 +13,7 @@ from fleet.errors import FactsError
 from fleet.facts.model import Facts, Platform
 from fleet.facts.paths import PathFact, State
 from fleet.facts.saved import dumps, file_name, loads
-from fleet.facts.shared import Shared
+from fleet.facts.shared import BESIDE, Shared
 
 CONTENT = b"\x00\xff bytes"
 
@@ -149,6 +149,36 @@ def test_more_than_is_held_is_read_all_the_same(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("fleet.facts.shared.MOST", 1)
     shared = Shared()
     assert [loads(dumps(some()), where="x", shared=shared) for _ in range(2)] == [some()] * 2
+
+
+def test_contents_that_lie_beside_are_read_once() -> None:
+    text = dumps(some(), beside=True)
+    assert json.loads(text)["contents"] == dict.fromkeys(some().contents, BESIDE)
+    read = dict(some().contents)
+    shared = Shared(read.pop)
+    one, other = (loads(text, where="x", shared=shared) for _ in range(2))
+    assert one == other == some()
+    (name,) = one.contents
+    assert one.contents[name] is other.contents[name]
+    assert loads(dumps(some()), where="x", shared=shared) == some()
+
+
+def test_a_content_that_does_not_lie_beside_is_told() -> None:
+    text = dumps(some(), beside=True)
+    for shared in (None, Shared(), Shared(lambda _: None)):
+        with pytest.raises(FactsError, match=r"x: the content b00c.* is not in the folder"):
+            loads(text, where="x", shared=shared)
+    with pytest.raises(FactsError, match=r"x: in the folder .* is not what its name says"):
+        loads(text, where="x", shared=Shared(lambda _: b"other"))
+
+
+@pytest.mark.parametrize("name", ["../x.facts.json", "0" * 63, "0" * 63 + "G", ""])
+def test_what_is_no_name_is_not_looked_for_beside(name: str) -> None:
+    asked = list[str]()
+    told = json.loads(dumps(some(), beside=True)) | {"contents": {name: BESIDE}}
+    with pytest.raises(FactsError, match="the field contents"):
+        loads(json.dumps(told), where="x", shared=Shared(asked.append))
+    assert not asked
 
 
 def test_bytes_are_read_as_utf_8() -> None:

@@ -15,8 +15,6 @@ from support.pi import Ended, PiHome
 from support.probing import Shell
 from support.tools import PI_VERSION, PiTool, npm_bin, pi_tool
 
-from fleet.facts.model import Facts
-
 SYSTEM = "/usr/bin:/bin"
 SAID = "## Memory of this machine"
 LINKED = f"mnemo_install: link, mnemo_folder: ~/src/pi-mnemo, mnemo_source: {PACKAGE}"
@@ -200,9 +198,8 @@ def test_of_a_private_note_nothing_leaves_the_machine(one: Homes) -> None:
     assert "names projects/-home-me/gone.md" in str(found["mnemo.index"]["evidence"])
     saved = one.folder / "saved"
     one.run("facts", "all", "-o", str(saved))
-    texts = [path.read_text() for path in saved.iterdir()]
-    sent = [held for each in texts for held in Facts.model_validate_json(each).contents.values()]
-    everything = "".join((*one.printed, *texts)) + b"".join(sent).decode()
+    texts = [path.read_text() for path in saved.rglob("*") if path.is_file()]
+    everything = "".join((*one.printed, *texts))
     assert "plan.md" in everything
     for canary in ("canary-line", "canary-words", "sk-EXAMPLE"):
         assert canary not in everything

@@ -13,6 +13,7 @@ from fleet.cli.options import INVENTORY, WORK, Options, takes
 
 if TYPE_CHECKING:
     from fleet.engine.facts import Looked
+    from fleet.facts.model import Facts
 
 PRIVATE = 0o600
 UNSEEN = 3
@@ -26,14 +27,16 @@ UNSEEN = 3
     "folder",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Save one file a target here; `fleet audit --from DIR` judges them.",
+    help="Save one file a target here, and what they have alike once, in the folder `contents`;"
+    " `fleet audit --from DIR` judges them.",
 )
 @takes(*INVENTORY, "systems", "deep", "scan", *WORK, "executor", "quiet")
 @click.pass_obj
 def facts(engine: Engine, patterns: tuple[str, ...], folder: Path | None, options: Options) -> int:
     """Read what an audit would read, and judge nothing.
 
-    Without -o the facts are printed, one JSON document a line. They hold no secret's value.
+    Without -o the facts are printed, one JSON document a line, each whole by itself. They hold no
+    secret's value.
     """
     from dataclasses import replace  # noqa: PLC0415 - lazy
 
@@ -51,10 +54,14 @@ def facts(engine: Engine, patterns: tuple[str, ...], folder: Path | None, option
 
 def _saved(looked: "Iterable[Looked]", folder: Path | None, *, quiet: bool) -> int:
     from fleet.cli.output import write  # noqa: PLC0415 - lazy
+    from fleet.cli.places import made_folder  # noqa: PLC0415 - lazy
     from fleet.facts.saved import dumps, file_name  # noqa: PLC0415 - lazy
+    from fleet.facts.shared import FOLDER  # noqa: PLC0415 - lazy
     from fleet.reports.text import printable  # noqa: PLC0415 - lazy
 
     code = 0
+    if folder is not None:
+        made_folder(folder / FOLDER, 0o700)
     for one in looked:
         name = printable(one.target.name)
         if one.facts is None:
@@ -65,7 +72,18 @@ def _saved(looked: "Iterable[Looked]", folder: Path | None, *, quiet: bool) -> i
             click.echo(one.facts.model_dump_json())
         else:
             path = folder / file_name(one.target.name)
-            write(path, dumps(one.facts), PRIVATE)
+            _put(one.facts, folder / FOLDER)
+            write(path, dumps(one.facts, beside=True), PRIVATE)
             if not quiet:
                 click.echo(f"{name}: {printable(str(path))}")
     return code
+
+
+def _put(facts: "Facts", folder: Path) -> None:
+    """Lay contents where they do not lie yet; their names are what they hold."""
+    from fleet.cli.output import write  # noqa: PLC0415 - lazy
+
+    for name, content in facts.contents.items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != len(content):
+            write(path, content, PRIVATE)
