@@ -15,6 +15,7 @@ from fleet.demo.history import build_toolkit
 from fleet.demo.palace import Palace, serving
 from fleet.facts.model import Facts
 from fleet.facts.saved import file_name, loads
+from fleet.facts.shared import FOLDER, Shared
 from fleet.secrets import Secret
 
 TOKEN = "FLEET_BENCH_TOKEN"  # noqa: S105 - the name of an environment variable
@@ -52,7 +53,8 @@ def good(folder: Path) -> Good:
     kept, head = folder / file_name(NAME), folder / "head.yml"
     if not (kept.exists() and head.exists()):
         _read(folder)
-    return Good(loads(kept.read_text(), where=str(kept)), head.read_text())
+    shared = Shared(lambda name: (folder / FOLDER / name).read_bytes())
+    return Good(loads(kept.read_text(), where=str(kept), shared=shared), head.read_text())
 
 
 def environment() -> dict[str, str]:
