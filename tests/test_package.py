@@ -5,7 +5,7 @@ import os
 import sys
 import tomllib
 from importlib import import_module
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from typing import Any, get_args
 
@@ -57,8 +57,9 @@ def test_only_the_plugin_needs_pytest() -> None:
 
 
 def test_the_version_is_said_once() -> None:
-    assert fleet.__version__ == PROJECT["version"]
-    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert PROJECT["dynamic"] == ["version"]
+    assert fleet.__version__ == version(PROJECT["name"])
+    assert f"## [{fleet.__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_the_plugin_is_found_by_pytest() -> None:

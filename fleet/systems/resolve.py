@@ -3,9 +3,10 @@
 The request, the gates and the plan all start from here, so "what is meant" has one definition.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 
 from fleet.errors import PlanError
 from fleet.inventory.model import SecretRef, Target, Value
@@ -93,6 +94,8 @@ def _resolve(system: System, target: Target, exports: Mapping[str, Value]) -> Re
 
 def _artifacts(system: System, variables: Mapping[str, Value]) -> Mapping[str, Artifact]:
     """Return the artifacts wanted; those of two targets that look alike to them are the same."""
+    if not next(_met(_Same(system))):
+        return _made(system, variables)  # to find out who looks alike pays from the second on
     texts = _texts(_Same(system))
     key = seen(texts, variables) if texts is not None else None
     if key is None:
@@ -150,6 +153,12 @@ class _Wanted(_Same):
 @lru_cache(maxsize=256)
 def _shared(wanted: _Wanted) -> Mapping[str, Artifact]:
     return _made(wanted.system, wanted.variables)
+
+
+@lru_cache(maxsize=64)
+def _met(_same: _Same) -> Iterator[int]:
+    """Count how often a system was asked for."""
+    return count()
 
 
 @lru_cache(maxsize=64)

@@ -39,12 +39,13 @@ fleet check docker-daemon:pi-devbox:latest --system mempalace-bridge --require f
 @click.pass_obj
 def check(engine: Engine, addresses: tuple[str, ...], options: Options) -> int:
     """Look at targets that need no inventory, and judge them."""
-    from fleet.cli.keeping import keep  # noqa: PLC0415 - lazy
+    from fleet.cli.keeping import keep, keeps  # noqa: PLC0415 - lazy
     from fleet.cli.output import report  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
 
     context, targets = addressed(engine, options, addresses)
+    keeper = engine.keeper(context) if keeps(options) else None
     with watching(len(targets), options) as observer:
-        run = engine.audit(targets, context, options.audit(), observer, "check")
-    keep(run, context, options)
+        run = engine.audit(targets, context, options.audit(), observer, "check", keeper=keeper)
+    keep(run, context, options, keeper=keeper)
     return report(run, options)
