@@ -4,7 +4,8 @@ Built-in systems are the folders beside this file. A third party adds one by an 
 group ``fleet.systems`` whose value is a package that holds ``system.yml`` and ``gates.py``.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 GROUP = "fleet.systems"
 FILE = "system.yml"
+# How a built-in description begins a gate; a test holds it equal to what is read there.
+_GATE = re.compile("^  - id: (\\S+)$", re.MULTILINE)
 
 
 class Described(Mapping[str, System]):
@@ -37,9 +40,11 @@ class Described(Mapping[str, System]):
     A command needs few of them, and reading all would be a tenth of a short command's time.
     """
 
-    def __init__(self, packages: Mapping[str, str]) -> None:
+    def __init__(
+        self, packages: Mapping[str, str], read: Mapping[str, System] | None = None
+    ) -> None:
         self._packages = packages
-        self._read: dict[str, System] = {}
+        self._read = dict(read or {})
 
     def __getitem__(self, name: str) -> System:
         """Return a system.
@@ -63,6 +68,16 @@ class Described(Mapping[str, System]):
     def __contains__(self, name: object) -> bool:
         """Whether there is such a system; reads nothing."""
         return name in self._packages
+
+    def gates(self, name: str) -> Sequence[str]:
+        """Return the ids of a system's gates; of one that was not read, looked up in its text."""
+        if name in self._read or not self._packages[name].startswith(f"{__package__}."):
+            return [gate.id for gate in self[name].gates]
+        return _GATE.findall(_text(self._packages[name])[0])
+
+    def but(self, systems: Mapping[str, System]) -> "Described":
+        """Return the same systems, some of them in another form."""
+        return Described(self._packages, {**self._read, **systems})
 
 
 Derive: TypeAlias = Callable[[Mapping[str, Value], Facts], Mapping[str, Value]]
@@ -92,7 +107,7 @@ class Catalogue:
         packages: where the description and the checks of each come from, by its id.
     """
 
-    systems: Mapping[str, System]
+    systems: Described
     packages: Mapping[str, str]
     _checks: "dict[tuple[str, str], Check]" = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -204,8 +219,8 @@ class Catalogue:
             systems[name] = system.model_copy(update={"gates": (*system.gates, gate)})
         if not systems:
             return self
-        catalogue = Catalogue({**self.systems, **systems}, self.packages)
-        validate(catalogue)
+        catalogue = Catalogue(self.systems.but(systems), self.packages)
+        validate(catalogue, systems)
         return catalogue
 
     def including(self, package: str) -> "Catalogue":
@@ -216,7 +231,7 @@ class Catalogue:
         """
         packages = _joined(self.packages, package)
         catalogue = Catalogue(Described(packages), packages)
-        validate(catalogue)
+        validate(catalogue, packages.keys() - self.packages.keys())
         return catalogue
 
 
@@ -246,12 +261,12 @@ def load_catalogue() -> Catalogue:
     Raises:
         CatalogueError: a description is wrong; names the file and what is wrong in it.
     """
-    packages, others = _built_in(), _third_party()
+    built_in, others = _built_in(), _third_party()
+    packages = built_in
     for package in others:
         packages = _joined(packages, package)
     catalogue = Catalogue(Described(packages), packages)
-    if others:
-        validate(catalogue)
+    validate(catalogue, packages.keys() - built_in.keys())
     return catalogue
 
 
@@ -283,22 +298,27 @@ def _described(package: str, name: str) -> System:
     return system
 
 
-def _load(package: str) -> System:
+def _text(package: str) -> tuple[str, str]:
+    """Return the description in a package, and where it lies."""
     try:
         path: Traversable = files(package).joinpath(FILE)
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8"), str(path)
     except (ModuleNotFoundError, FileNotFoundError, TypeError) as error:
         raise CatalogueError(
             f"cannot read {FILE}: {error}",
             where=package,
             hint=f"an entry point of {GROUP} names a package that holds {FILE}",
         ) from error
+
+
+def _load(package: str) -> System:
+    text, where = _text(package)
     try:
-        system = System.model_validate(load_yaml(text, str(path)))
+        system = System.model_validate(load_yaml(text, where))
     except ValidationError as error:
         first = error.errors()[0]
         spot = ".".join(str(part) for part in first["loc"])
-        raise CatalogueError(f"{spot}: {first['msg']}", where=str(path)) from error
+        raise CatalogueError(f"{spot}: {first['msg']}", where=where) from error
     _validate_artifacts(system)
     return system
 
@@ -317,11 +337,11 @@ def _validate_artifacts(system: System) -> None:
         before.append(name)
 
 
-def _validate_order(catalogue: Catalogue) -> None:
+def _validate_order(catalogue: Catalogue, names: Collection[str]) -> None:
     """Refuse a system that is after an unknown one, or, by whatever way, after itself."""
-    behind = {name: set(system.after) for name, system in catalogue.systems.items()}
+    behind = {name: set(catalogue.system(name).after) for name in names}
     for name, others in behind.items():
-        for other in sorted(others - behind.keys()):
+        for other in sorted(others - catalogue.systems.keys()):
             raise CatalogueError(f"it is after {other}, which is not there", where=f"system {name}")
     while behind:
         free = [name for name, others in behind.items() if not others & behind.keys()]
@@ -331,36 +351,50 @@ def _validate_order(catalogue: Catalogue) -> None:
             del behind[name]
 
 
-def validate(catalogue: Catalogue) -> None:
-    """Refuse systems that do not fit together; reads every one of them.
+def validate(catalogue: Catalogue, names: Collection[str] | None = None) -> None:
+    """Refuse systems that do not fit together.
+
+    Args:
+        catalogue: all of them.
+        names: those that joined the others, which fit together already and are hardly read; None
+            means all.
 
     Raises:
         CatalogueError: says which, and why.
     """
-    ids: set[str] = set()
-    _validate_order(catalogue)
-    for system, gate in catalogue.gates():
+    names = catalogue.systems if names is None else names
+    if not names:
+        return
+    _validate_order(catalogue, names)
+    systems = catalogue.systems
+    ids = {gate for name in systems if name not in names for gate in systems.gates(name)}
+    joined = [(systems[name], gate) for name in names for gate in systems[name].gates]
+    for system, gate in joined:
         where = f"system {system.system}, gate {gate.id}"
         if gate.id in ids:
             raise CatalogueError("there is another gate of this id", where=where)
         ids.add(gate.id)
         if (gate.marker is None) == (gate.check is None):
             raise CatalogueError("a gate has either a marker or a check", where=where)
-        wanted = [*([gate.marker.artifact] if gate.marker else []), *gate.fixed_by]
-        for named in wanted:
-            other, _, artifact = named.rpartition(".")
-            owner = catalogue.system(other) if other else system
-            if artifact not in owner.artifacts:
-                known = ", ".join(owner.artifacts) or "none"
-                raise CatalogueError(
-                    f"there is no artifact {artifact!r}",
-                    where=where,
-                    hint=f"artifacts of {owner.system}: {known}",
-                )
-    for system, gate in catalogue.gates():
+        _validate_artifacts_of(gate, system, catalogue)
+    for system, gate in joined:
         for needed in gate.needs:
             if needed not in ids:
                 raise CatalogueError(
                     f"it needs {needed}, which is not there",
                     where=f"system {system.system}, gate {gate.id}",
                 )
+
+
+def _validate_artifacts_of(gate: Gate, system: System, catalogue: Catalogue) -> None:
+    """Refuse a gate that names an artifact that is not there."""
+    for named in (*([gate.marker.artifact] if gate.marker else []), *gate.fixed_by):
+        other, _, artifact = named.rpartition(".")
+        owner = catalogue.system(other) if other else system
+        if artifact not in owner.artifacts:
+            known = ", ".join(owner.artifacts) or "none"
+            raise CatalogueError(
+                f"there is no artifact {artifact!r}",
+                where=f"system {system.system}, gate {gate.id}",
+                hint=f"artifacts of {owner.system}: {known}",
+            )

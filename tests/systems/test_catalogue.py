@@ -136,6 +136,51 @@ def test_what_is_built_in_fits_together() -> None:
     validate(load_catalogue())
 
 
+def test_gates_of_what_is_built_in_are_known_by_their_text() -> None:
+    packages = load_catalogue().packages
+    for name, system in load_catalogue().systems.items():
+        assert [*Described(packages).gates(name)] == [gate.id for gate in system.gates]
+
+
+def test_of_what_is_built_in_nothing_is_read_where_another_joins_it(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    parsed = load_yaml
+
+    def noted(text: str, where: str) -> object:
+        read.append(Path(where).parent.name)
+        return parsed(text, where)
+
+    monkeypatch.setattr("fleet.systems.catalogue.load_yaml", noted)
+    assert "other-memory" in load_catalogue().systems
+    assert {*read} == {package.name}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("after: [none]", "it is after none"),
+        ("after: [other-memory]", "after each other: other-memory"),
+        ("gates: [{id: env.file, asks: x, check: x}]", "another gate of this id"),
+        ("gates: [{id: other.x, asks: x, check: x, needs: [env.none]}]", "it needs env.none"),
+        ("gates: [{id: other.x, asks: x, check: x, fixed_by: [env.none]}]", "no artifact 'none'"),
+    ],
+)
+def test_what_joins_has_to_fit(package: Path, said: str, told: str) -> None:
+    (package / "system.yml").write_text(f"system: other-memory\nabout: x\n{said}\n")
+    with pytest.raises(CatalogueError) as caught:
+        load_catalogue()
+    assert told in str(caught.value)
+
+
+def test_what_joins_may_build_on_what_is_built_in(package: Path) -> None:
+    gate = "{id: other.x, asks: x, check: x, needs: [env.file], fixed_by: [env.file]}"
+    text = f"system: other-memory\nabout: x\nafter: [env]\ngates: [{gate}]\n"
+    (package / "system.yml").write_text(text)
+    assert load_catalogue().gate("other.x")[1].needs == ("env.file",)
+
+
 def test_a_system_is_read_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     parsed = load_yaml

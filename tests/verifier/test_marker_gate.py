@@ -6,7 +6,7 @@ from support.places import CASES
 
 from fleet.facts.model import git_blob
 from fleet.facts.paths import State
-from fleet.systems.catalogue import Catalogue
+from fleet.systems.catalogue import Catalogue, Described
 from fleet.systems.model import System
 from fleet.verifier.model import Verdict
 from fleet.verifier.toolkit import Commit, Toolkit
@@ -31,7 +31,7 @@ def catalogue(**marker: object) -> Catalogue:
             ],
         }
     )
-    return Catalogue({"rules": system}, {"rules": "rules"})
+    return Catalogue(Described({"rules": "rules"}, {"rules": system}), {"rules": "rules"})
 
 
 @pytest.mark.parametrize(
