@@ -46,10 +46,14 @@ def shared_of(options: AuditOptions) -> Shared:
     folder = options.from_dir
 
     def beside(name: str) -> bytes | None:
-        try:
-            return (folder / FOLDER / name).read_bytes() if folder is not None else None
-        except OSError:
+        if folder is None:
             return None
+        try:
+            return (folder / FOLDER / name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ValueError(f"a content cannot be read: {error}") from None
 
     return Shared(beside)
 

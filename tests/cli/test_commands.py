@@ -108,6 +108,16 @@ def test_facts_are_saved_one_file_a_target(here: Path) -> None:
     assert json.loads(saved[0].read_text(encoding="utf-8"))["format"] == "fleet.facts/1"
 
 
+def test_nobody_is_asked_where_facts_cannot_be_saved(here: Path) -> None:
+    (here / "saved").mkdir()
+    (here / "saved/contents").write_text("in the way")
+    result = invoke("facts", "-o", "saved", engine=FakeEngine(craft("mixed")))
+    assert result.exit_code == 1
+    assert "saved/contents" in result.stderr
+    assert "could not be asked" not in result.stderr
+    assert [path.name for path in (here / "saved").iterdir()] == ["contents"]
+
+
 def test_facts_on_stdout_are_one_document_a_line() -> None:
     lines = invoke("facts", engine=FakeEngine(craft("image"))).stdout.splitlines()
     assert [json.loads(line)["target"] for line in lines] == ["pi-devbox:2026-08-10"]

@@ -97,6 +97,26 @@ def test_saved_facts_are_judged_without_a_connection(
     assert again == live
 
 
+def test_a_content_that_cannot_be_read_is_told_and_mended_by_saving_again(
+    homes: Homes, tmp_path: Path
+) -> None:
+    homes.run("provision", "--yes")
+    saved = tmp_path / "saved"
+    homes.run("facts", "all", "-o", str(saved))
+    live = homes.audit("--from", str(saved))
+    for content in (saved / "contents").iterdir():
+        content.write_bytes(bytes(content.stat().st_size))  # as long as it was, and another
+    homes.audit("--from", str(saved))
+    assert "is not what its name says" in homes.printed[-1]
+    homes.run("facts", "all", "-o", str(saved))
+    assert homes.audit("--from", str(saved)) == live
+    content = next((saved / "contents").iterdir())
+    content.unlink()
+    content.mkdir()
+    homes.audit("--from", str(saved))
+    assert "a content cannot be read: [Errno 21]" in homes.printed[-1]
+
+
 def test_facts_that_are_missing_or_broken_are_unseen_and_stop_nobody(
     homes: Homes, tmp_path: Path
 ) -> None:

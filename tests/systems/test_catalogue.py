@@ -142,17 +142,22 @@ def test_gates_of_what_is_built_in_are_known_by_their_text() -> None:
         assert [*Described(packages).gates(name)] == [gate.id for gate in system.gates]
 
 
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note from now on the folder of every description that is read."""
+    read: list[str] = []
+
+    def reading(text: str, where: str) -> object:
+        read.append(Path(where).parent.name)
+        return load_yaml(text, where)
+
+    monkeypatch.setattr("fleet.systems.catalogue.load_yaml", reading)
+    return read
+
+
 def test_of_what_is_built_in_nothing_is_read_where_another_joins_it(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read: list[str] = []
-    parsed = load_yaml
-
-    def noted(text: str, where: str) -> object:
-        read.append(Path(where).parent.name)
-        return parsed(text, where)
-
-    monkeypatch.setattr("fleet.systems.catalogue.load_yaml", noted)
+    read = noted(monkeypatch)
     assert "other-memory" in load_catalogue().systems
     assert {*read} == {package.name}
 
@@ -182,14 +187,7 @@ def test_what_joins_may_build_on_what_is_built_in(package: Path) -> None:
 
 
 def test_a_system_is_read_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    parsed = load_yaml
-
-    def noted(text: str, where: str) -> object:
-        read.append(Path(where).parent.name)
-        return parsed(text, where)
-
-    monkeypatch.setattr("fleet.systems.catalogue.load_yaml", noted)
+    read = noted(monkeypatch)
     load_catalogue.cache_clear()
     try:
         catalogue = load_catalogue()

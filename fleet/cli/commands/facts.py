@@ -42,11 +42,13 @@ def facts(engine: Engine, patterns: tuple[str, ...], folder: Path | None, option
 
     from fleet.cli.places import made_folder  # noqa: PLC0415 - lazy
     from fleet.cli.progress import watching  # noqa: PLC0415 - lazy
+    from fleet.facts.shared import FOLDER  # noqa: PLC0415 - lazy
 
     limit = tuple(word for pattern in patterns for word in pattern.split(",") if word)
     context, targets = chosen(engine, replace(options, limit=limit))
     if folder is not None:
-        made_folder(folder, 0o700)
+        for each in (folder, folder / FOLDER):
+            made_folder(each, 0o700)
     with watching(len(targets), options) as observer:
         looked = list(engine.facts(targets, context, options.audit(), observer))
     return _saved(looked, folder, quiet=options.quiet)
@@ -54,14 +56,11 @@ def facts(engine: Engine, patterns: tuple[str, ...], folder: Path | None, option
 
 def _saved(looked: "Iterable[Looked]", folder: Path | None, *, quiet: bool) -> int:
     from fleet.cli.output import write  # noqa: PLC0415 - lazy
-    from fleet.cli.places import made_folder  # noqa: PLC0415 - lazy
     from fleet.facts.saved import dumps, file_name  # noqa: PLC0415 - lazy
     from fleet.facts.shared import FOLDER  # noqa: PLC0415 - lazy
     from fleet.reports.text import printable  # noqa: PLC0415 - lazy
 
     code = 0
-    if folder is not None:
-        made_folder(folder / FOLDER, 0o700)
     for one in looked:
         name = printable(one.target.name)
         if one.facts is None:
@@ -80,10 +79,10 @@ def _saved(looked: "Iterable[Looked]", folder: Path | None, *, quiet: bool) -> i
 
 
 def _put(facts: "Facts", folder: Path) -> None:
-    """Lay contents where they do not lie yet; their names are what they hold."""
+    """Lay contents where they do not lie whole; their names are what they hold."""
     from fleet.cli.output import write  # noqa: PLC0415 - lazy
 
     for name, content in facts.contents.items():
         path = folder / name
-        if not path.is_file() or path.stat().st_size != len(content):
+        if not path.is_file() or path.read_bytes() != content:
             write(path, content, PRIVATE)
