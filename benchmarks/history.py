@@ -116,8 +116,7 @@ class State:
         if self.random.random() < OFF:
             trouble = Unreachable("connection timed out after 10 s", stage="connect")
             findings = tuple(
-                replace(
-                    f,
+                f._replace(
                     target=self.name,
                     verdict=Verdict.UNREACHABLE,
                     message=trouble.what,
@@ -214,8 +213,7 @@ class State:
     def _findings(self, drawers: int) -> tuple[Finding, ...]:
         found = []
         for finding in self.base.findings:
-            told = replace(
-                finding,
+            told = finding._replace(
                 target=self.name,
                 evidence=tuple(e.replace("/home", f"/home/{self.name}") for e in finding.evidence),
             )
@@ -223,9 +221,9 @@ class State:
                 self.failing[finding.gate] = self.random.randrange(1, 10)
             if self.failing.get(finding.gate, 0):
                 self.failing[finding.gate] -= 1
-                told = replace(told, verdict=Verdict.FAIL, message="is not there any more")
+                told = told._replace(verdict=Verdict.FAIL, message="is not there any more")
             if finding.gate == "flip.path":
-                told = replace(told, evidence=(f"{drawers} drawers",))
+                told = told._replace(evidence=(f"{drawers} drawers",))
             found.append(told)
         return tuple(found)
 

@@ -87,7 +87,7 @@ def drift(
 def _decided(findings: Iterable[Finding]) -> list[Finding]:
     """Keep what tells of drift, and let it decide: whoever asks for drift requires the answer."""
     return [
-        replace(f, required=f.gate in DECIDING or f.verdict is Verdict.UNREACHABLE)
+        f._replace(required=f.gate in DECIDING or f.verdict is Verdict.UNREACHABLE)
         for f in findings
         if f.gate in ADVISORY | DECIDING
     ]

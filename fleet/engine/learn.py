@@ -289,7 +289,7 @@ def _required(run: Run, target: Target, context: Context) -> Run:
             result,
             target=target,
             findings=tuple(
-                replace(f, required=is_required(target, gates[f.gate])) for f in result.findings
+                f._replace(required=is_required(target, gates[f.gate])) for f in result.findings
             ),
         )
         for result in run.results

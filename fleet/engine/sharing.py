@@ -1,30 +1,22 @@
 """Judging saved facts in several processes: those of thousands are work for more than one core.
 
-The processes are forks, so nothing is handed to them, and what they hand back names targets,
-systems and toolkits instead of carrying them.
+The processes are forks, so nothing is handed to them.
 """
 
-import copyreg
 import gc
-import io
 import os
-import pickle
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from dataclasses import dataclass, fields
-from operator import attrgetter
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from fleet.engine.context import Context
+from fleet.engine.handed import both_having, packed, unpacked
 from fleet.engine.judging import Judged
 from fleet.engine.pool import Crew, as_they_come
 from fleet.engine.processes import Processes
-from fleet.history.model import Piece
 from fleet.inventory.model import Target
-from fleet.systems.model import System
-from fleet.verifier.model import Finding
-from fleet.verifier.toolkit import Toolkit
 
 SHARE = 50  # targets that are judged in one go
 MOST = 8  # processes
@@ -40,14 +32,8 @@ def _processors() -> int:
 @dataclass(frozen=True, slots=True)
 class _Work:
     targets: Sequence[Target]
-    names: Mapping[str, Target]
-    context: Context
     judge: Judge
 
-
-# Of these there are very many, and the library's own way asks each of them for its fields.
-_values = attrgetter(*(field.name for field in fields(Finding)))
-_told = attrgetter(*(field.name for field in fields(Piece)))
 
 # Where a fork finds its work: set before it is made.
 _WORK: list[_Work] = []
@@ -72,13 +58,14 @@ def shared_out(targets: Sequence[Target], context: Context, judge: Judge) -> Ite
         yield from judge(targets)
         return
     yield from judge(targets[:SHARE])  # what that imports and works out, forks need not again
-    _WORK.append(_Work(targets, {target.name: target for target in targets}, context, judge))
+    _WORK.append(_Work(targets, judge))
     gc.freeze()  # so that no fork copies what it only looks at
     gc.disable()  # nearly all that comes is held to the end; a fork's end is near too
     try:
-        crew = Crew(Processes(count, forks=True), _judged, 2 * count, lost=_judged_here)
-        for packed in as_they_come(crew, shares):
-            yield from pickle.loads(packed)  # noqa: S301 - a fork of this very process wrote it
+        with both_having(targets, context):
+            crew = Crew(Processes(count, forks=True), _judged, 2 * count, lost=_judged_here)
+            for share in as_they_come(crew, shares):
+                yield from unpacked(share)
     finally:
         gc.enable()
         gc.unfreeze()
@@ -88,43 +75,10 @@ def shared_out(targets: Sequence[Target], context: Context, judge: Judge) -> Ite
 def _judged(first: int) -> bytes:
     """Judge the share that begins with a target, in a fork."""
     work = _WORK[-1]
-    packed = io.BytesIO()
-    _Writer(packed, pickle.HIGHEST_PROTOCOL).dump(
-        [*work.judge(work.targets[first : first + SHARE])]
-    )
-    return packed.getvalue()
+    return packed([*work.judge(work.targets[first : first + SHARE])])
 
 
 def _judged_here(first: int, error: Exception) -> bytes:
     if isinstance(error, BrokenExecutor):
         return _judged(first)
     raise error
-
-
-def _target(name: str) -> Target:
-    return _WORK[-1].names[name]
-
-
-def _system(name: str) -> System:
-    return _WORK[-1].context.catalogue.system(name)
-
-
-def _toolkit(clone: str) -> Toolkit:
-    return _WORK[-1].context.toolkits[clone]
-
-
-def _clone(toolkit: Toolkit) -> str:
-    held = _WORK[-1].context.toolkits
-    return next(clone for clone, one in held.items() if one is toolkit)
-
-
-class _Writer(pickle.Pickler):
-    """Writes what was judged; what both sides have is named, and not written."""
-
-    dispatch_table = copyreg.dispatch_table | {
-        Target: lambda target: (_target, (target.name,)),
-        System: lambda system: (_system, (system.system,)),
-        Toolkit: lambda toolkit: (_toolkit, (_clone(toolkit),)),
-        Finding: lambda finding: (Finding, _values(finding)),
-        Piece: lambda piece: (Piece, _told(piece)),
-    }

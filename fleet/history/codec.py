@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import cast
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
 
 from fleet.errors import HistoryError, ProbeError, TargetError, Unreachable, Unsupported
 from fleet.history.model import Acted, Piece, Step
@@ -35,9 +36,9 @@ def _tables() -> TypeAdapter[tuple[Table, ...]]:
 
 def finding_json(finding: Finding) -> Json:
     """Lay out a finding without its target: many targets share what they are told."""
-    laid = cast("dict[str, Json]", _findings().dump_python(finding, mode="json"))
+    laid = finding._asdict()
     del laid["target"]
-    return laid
+    return cast("Json", to_jsonable_python(laid))
 
 
 def finding_of(data: bytes, target: str) -> Finding:
@@ -46,8 +47,9 @@ def finding_of(data: bytes, target: str) -> Finding:
     Raises:
         HistoryError: a newer fleet wrote it, or it is damaged.
     """
+    laid = {k: v for k, v in json.loads(data).items() if k in Finding._fields}
     try:
-        return _findings().validate_json(json.dumps(json.loads(data) | {"target": clean(target)}))
+        return _findings().validate_json(json.dumps(laid | {"target": clean(target)}))
     except ValidationError:
         raise _unread("a finding") from None
 

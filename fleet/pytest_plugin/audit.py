@@ -2,7 +2,7 @@
 
 import fcntl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
@@ -140,4 +140,4 @@ def _finding(part: FindingPart) -> Finding:
     told = {name: getattr(part, name) for name in FindingPart.model_fields if name != "waiver"}
     waiver = part.waiver
     accepted = Accepted(waiver.reason, waiver.until, waiver.expired) if waiver else None
-    return replace(Finding(**told), waiver=accepted)
+    return Finding(**told)._replace(waiver=accepted)

@@ -1,6 +1,5 @@
 """How a gate's test is told: the words of fleet's own report, and no traceback."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,7 @@ def of_finding(told: Finding) -> str:
     What only follows from another gate needs no remedy of its own: that gate's is the one.
     """
     if told.follows is not None:
-        told = replace(told, since=None, remedy=None)
+        told = told._replace(since=None, remedy=None)
     return _plain(list(told_finding(Group(told, (told.target,)), VIEW)))
 
 

@@ -5,7 +5,6 @@ accepted: nobody knows what it would be.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import date, timedelta
 
 from fleet.inventory.model import Waiver
@@ -55,7 +54,7 @@ def _applied(finding: Finding, waiver: Waiver | None, today: date) -> Finding:
         return finding
     accepted = Accepted(waiver.reason, waiver.until, expired=today > waiver.until)
     verdict = finding.verdict if accepted.expired else Verdict.WAIVED
-    return replace(finding, verdict=verdict, waiver=accepted)
+    return finding._replace(verdict=verdict, waiver=accepted)
 
 
 def excused(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:

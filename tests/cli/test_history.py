@@ -175,7 +175,7 @@ def test_a_run_is_shown_as_it_was_reported(place: Path) -> None:
 def test_since_tells_first_failure_last_pass_and_what_differed(place: Path) -> None:
     good = at(with_facts(note="old"), 0)
     bad = at(with_facts(nonce="b" * 32, note="new"), 1)
-    finding = replace(bad.results[0].findings[0], verdict=Verdict.FAIL)
+    finding = bad.results[0].findings[0]._replace(verdict=Verdict.FAIL)
     bad = replace(bad, results=(replace(bad.results[0], findings=(finding,)),))
     kept(place, good, bad, at(bad, 1, "2026-09-03T08"))
     text = invoke("history", "since", "bridge.feed", "box").stdout
@@ -190,7 +190,7 @@ def test_since_tells_first_failure_last_pass_and_what_differed(place: Path) -> N
 
 def test_since_looks_behind_the_nights_on_which_a_target_was_not_reached(place: Path) -> None:
     good, bad = at(with_facts(note="old"), 0), with_facts(nonce="b" * 32, note="new")
-    told_bad = replace(bad.results[0].findings[0], verdict=Verdict.FAIL)
+    told_bad = bad.results[0].findings[0]._replace(verdict=Verdict.FAIL)
     bad = replace(bad, results=(replace(bad.results[0], findings=(told_bad,)),))
     away = night(2, Verdict.UNREACHABLE)
     silent = replace(away, results=(replace(away.results[0], facts=None),))

@@ -36,7 +36,7 @@ def keep(place: Path, *runs: Run) -> None:
 def failing(run: Run, day: int) -> Run:
     """Return a run as of a later day, whose one gate fails."""
     result = run.results[0]
-    failed = replace(result.findings[0], verdict=Verdict.FAIL, required=True)
+    failed = result.findings[0]._replace(verdict=Verdict.FAIL, required=True)
     return at(replace(run, results=(replace(result, findings=(failed,)),)), day)
 
 

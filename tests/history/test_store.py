@@ -96,7 +96,7 @@ def test_a_secret_is_masked_and_its_content_is_not_kept(tmp_path: Path) -> None:
     facts = first.facts.model_copy(
         update={"contents": {**first.facts.contents, hashlib.sha256(held).hexdigest(): held}}
     )
-    told = replace(first.findings[0], message=f"it says {canary}", evidence=(canary,))
+    told = first.findings[0]._replace(message=f"it says {canary}", evidence=(canary,))
     made = replace(made, results=(replace(first, facts=facts, findings=(told,)),))
     path = tmp_path / "h.db"
     with History(path, write=True) as history:

@@ -76,7 +76,7 @@ def test_the_worst_comes_first() -> None:
 
 def test_what_differs_in_one_fact_is_not_merged() -> None:
     run = one(told("s.a", Verdict.FAIL))
-    other = replace(run.results[0].findings[0], target="u", evidence=("another",))
+    other = run.results[0].findings[0]._replace(target="u", evidence=("another",))
     results = (*run.results, replace(run.results[0], findings=(other,)))
     assert len(chapters(replace(run, results=results)).deciding) == 2
 

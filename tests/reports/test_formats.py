@@ -27,7 +27,7 @@ def render(form: str, one: Run) -> str:
 
 def one_of(verdict: Verdict, *, required: bool = True) -> Finding:
     made = finding("web", "bridge.feed", verdict, "the message", required=required)
-    return replace(made, waiver=UNTIL) if verdict is Verdict.WAIVED else made
+    return made._replace(waiver=UNTIL) if verdict is Verdict.WAIVED else made
 
 
 def beside(told: Finding) -> Run:

@@ -204,7 +204,7 @@ def test_findings_about_the_fleet_have_a_table_of_their_own() -> None:
 
 def test_a_waiver_is_told_with_its_reason_and_its_last_day() -> None:
     one = finding("web", "bridge.feed", Verdict.WAIVED, "cannot feed", required=True)
-    waived = replace(one, waiver=Accepted("one user", date(2026, 12, 31), expired=False))
+    waived = one._replace(waiver=Accepted("one user", date(2026, 12, 31), expired=False))
     told = page(run(result("web", waived)))
     assert "waived until 2026-12-31: one user" in told.text
     assert "waived until 2026-12-31: one user" in cast("list[str]", told.data["texts"])
@@ -241,7 +241,7 @@ def test_what_is_required_and_not_seen_is_starred(required: bool) -> None:
     seen = cell([one], strict=False)
     assert seen is not None
     assert seen.word == ("not checked*" if required else "not checked")
-    assert cell([one], strict=True) == cell([replace(one, required=True)], strict=False)
+    assert cell([one], strict=True) == cell([one._replace(required=True)], strict=False)
     assert cell([], strict=False) is None
 
 

@@ -89,11 +89,11 @@ def test_what_holds_and_what_was_not_seen_is_no_result() -> None:
 
 def test_a_fingerprint_survives_another_message_and_another_day() -> None:
     (first,) = results(one_finding(evidence=("14 commits behind",)))
-    (again,) = results(replace(one_finding(required=True), message="is of 2026-08-10"))
+    (again,) = results(one_finding(required=True)._replace(message="is of 2026-08-10"))
     assert first["partialFingerprints"] == again["partialFingerprints"]
     others = [
-        replace(one_finding(), gate="bridge.stamp"),
-        replace(one_finding(), system="env"),
+        one_finding()._replace(gate="bridge.stamp"),
+        one_finding()._replace(system="env"),
     ]
     for other in others:
         assert results(other)[0]["partialFingerprints"] != first["partialFingerprints"]
@@ -103,12 +103,12 @@ def test_a_fingerprint_survives_another_message_and_another_day() -> None:
 
 def test_a_waived_failure_is_suppressed_with_its_reason() -> None:
     accepted = Accepted("one user", date(2026, 12, 31), expired=False)
-    waived = replace(one_finding(Verdict.WAIVED, required=True), waiver=accepted)
+    waived = one_finding(Verdict.WAIVED, required=True)._replace(waiver=accepted)
     (found,) = results(waived)
     (suppression,) = found["suppressions"]
     assert suppression["status"] == "accepted"
     assert suppression["justification"] == "waived until 2026-12-31: one user"
-    (counting,) = results(replace(one_finding(), waiver=replace(accepted, expired=True)))
+    (counting,) = results(one_finding()._replace(waiver=replace(accepted, expired=True)))
     assert counting["suppressions"] == []
     assert "the waiver ran out on 2026-12-31" in counting["message"]["text"]
 
@@ -169,5 +169,5 @@ def test_an_address_is_written_as_a_uri(address: str, uri: str) -> None:
 
 
 def test_brackets_make_no_link() -> None:
-    (found,) = results(replace(one_finding(), message="[a](b) and [c]"))
+    (found,) = results(one_finding()._replace(message="[a](b) and [c]"))
     assert "\\[a](b) and \\[c]" in found["message"]["text"]

@@ -111,7 +111,7 @@ class Recorder:
             finding = find(court, system, gate)
             facts = court.looks[system.system].facts
             verdict = self._note(gate.id, finding.verdict, [facts], follows=bool(finding.follows))
-            return finding if verdict is finding.verdict else replace(finding, verdict=verdict)
+            return finding if verdict is finding.verdict else finding._replace(verdict=verdict)
 
         return found
 
@@ -125,7 +125,7 @@ class Recorder:
 
     def _told(self, gate: str, told: Told, facts: Sequence[Facts]) -> Told:
         verdict = self._note(gate, told.judgement.verdict, facts)
-        return replace(told, judgement=replace(told.judgement, verdict=verdict))
+        return replace(told, judgement=told.judgement._replace(verdict=verdict))
 
     def _note(
         self, gate: str, verdict: Verdict, facts: Sequence[Facts], *, follows: bool = False

@@ -55,12 +55,12 @@ def test_after_it_the_failure_counts_and_says_so() -> None:
 
 @pytest.mark.parametrize("verdict", [v for v in Verdict if v is not Verdict.FAIL])
 def test_nothing_but_a_failure_is_touched(verdict: Verdict) -> None:
-    told = replace(FAILED, verdict=verdict)
+    told = FAILED._replace(verdict=verdict)
     assert waived([told], [WAIVER], DAY) == (told,)
 
 
 def test_another_gate_and_another_target_stay() -> None:
-    others = (replace(FAILED, gate="bridge.stamp"), replace(FAILED, target="chest"))
+    others = (FAILED._replace(gate="bridge.stamp"), FAILED._replace(target="chest"))
     assert waived(others, [WAIVER], DAY) == others
 
 
@@ -72,13 +72,13 @@ def test_a_waived_failure_and_what_follows_from_it_decide_nothing() -> None:
 
 
 def test_what_follows_from_a_failure_still_decides() -> None:
-    other = replace(FOLLOWS, gate="bridge.seen", follows="bridge.placed")
+    other = FOLLOWS._replace(gate="bridge.seen", follows="bridge.placed")
     told = waived([FAILED, other, HOLDS], [WAIVER], DAY)
     assert conclude(run(*told)).code == 3
 
 
 def test_what_fails_by_itself_decides_whatever_it_follows() -> None:
-    own = replace(FOLLOWS, verdict=Verdict.FAIL)
+    own = FOLLOWS._replace(verdict=Verdict.FAIL)
     assert conclude(run(*waived([FAILED, own, HOLDS], [WAIVER], DAY))).code == 2
 
 

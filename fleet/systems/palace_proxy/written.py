@@ -1,7 +1,5 @@
 """What lies there: the configuration, whether its program accepts it, and whether it runs by it."""
 
-from dataclasses import replace
-
 from fleet.errors import PlanError
 from fleet.facts.paths import PathFact
 from fleet.facts.running import ProcessFact
@@ -125,7 +123,7 @@ def key(look: Look) -> Judgement:
         return not_applicable("no key is declared")
     nowhere = missing(fact)
     if nowhere:
-        return replace(nowhere, remedy="put the key there, or let `proxy_key` name it")
+        return nowhere._replace(remedy="put the key there, or let `proxy_key` name it")
     if fact.mode is None:
         return not_checked("its mode was not told", fact.path)
     told = f"{fact.path}: mode {fact.mode:04o}, of {fact.owner or fact.uid}"

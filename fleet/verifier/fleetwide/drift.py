@@ -1,7 +1,6 @@
 """What belongs together carries the same bytes: an image, its containers, a clone, the host."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from fleet.inventory.model import Kind, Target
 from fleet.verifier.fleetwide.declared import declared_commits
@@ -74,7 +73,7 @@ def _noted(found: Judgement, notes: Sequence[str], contradicted: Sequence[str]) 
     if contradicted and found.verdict is Verdict.PASS:
         remedy = "correct `toolkit_ref`, or build the image anew with its label"
         return warned("an image's label and its toolkit_ref differ", *evidence, remedy=remedy)
-    return replace(found, evidence=evidence)
+    return found._replace(evidence=evidence)
 
 
 def _older(member: Member) -> str:
