@@ -38,7 +38,7 @@ from fleet.installers.model import (
 from fleet.installers.shellwords import printed, word, words
 from fleet.secrets import Secret
 
-LIBRARY = ("hold.sh", "files.sh", "programs.sh")
+LIBRARY = ("hold.sh", "files.sh", "together.sh", "programs.sh")
 LEDGER_MODE = 0o600
 
 
@@ -201,8 +201,9 @@ def _put(writer: _Writer, action: PutFile) -> None:
     stamp = (
         "" if action.mtime is None else time.strftime("%Y%m%d%H%M.%S", time.gmtime(action.mtime))
     )
+    together = not action.backup and action.expect[0] in (ABSENT, "f")
     writer.call(
-        "put",
+        "bring" if together else "put",
         action.expect,
         action.path,
         new,

@@ -159,8 +159,9 @@ clean_access() { :; }
 # --- folders -------------------------------------------------------------------------------------
 
 # folder N PATH MODE: a program that an earlier step ran may have made it; then it is not undone.
+# No file that waits to be brought needs to be there before.
 folder() {
-  step "$1"
+  enter "$1"
   if [ -d "$2" ] && [ ! -L "$2" ]; then
     about there
     say 'done' "$N"

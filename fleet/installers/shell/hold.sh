@@ -6,7 +6,7 @@ LC_ALL=C
 export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 N=0 held='' journal='' child='' refused='' err='' sum='' mode='' reached=0 bad='' over=''
-dooms=0 doomed='' kept=0 files=''
+dooms=0 doomed='' kept=0 files='' waiting=0
 
 # --- telling -------------------------------------------------------------------------------------
 
@@ -95,7 +95,20 @@ moved() {
 
 holding() {
   [ -n "$files" ] || return 0
-  sums=$(eval "sha$files" 2>/dev/null) || sums=''
+  sums "$files" "$kept"
+  while [ "$kept" -gt 0 ]; do
+    eval "number=\$k_$kept expected=\$e_$kept where=\$p_$kept"
+    right "$expected" "$where" "$kept" || moved "$number"
+    kept=$((kept - 1))
+  done
+  files=''
+}
+
+# sums NAMES ROWS: sum_1, sum_2, … of so many files, their names quoted for eval. Of one that could
+# not be read no line is there, and each line after it is another file's: then there are no rows.
+sums() {
+  rows=$2
+  sums=$(eval "sha$1" 2>/dev/null) || sums=''
   ifs=$IFS IFS='
 '
   set -f
@@ -103,16 +116,19 @@ holding() {
   set -- $sums
   set +f
   IFS=$ifs
-  whole=$#
-  while [ "$kept" -gt 0 ]; do
-    at=$kept kept=$((kept - 1))
-    if [ "$whole" -ge "$at" ]; then eval "sum=\${$at}"; else sum=''; fi
-    sum=${sum#\\} sum=f${sum%% *}
-    eval "number=\$k_$at expected=\$e_$at where=\$p_$at"
-    # Of one that could not be read no line is there, and each line after it is another file's.
-    [ "$sum" = "$expected" ] || is "$expected" "$where" || moved "$number"
+  [ $# -eq "$rows" ] || rows=0
+  row=0
+  for sum; do
+    row=$((row + 1)) sum=${sum#\\}
+    eval "sum_$row=\${sum%% *}"
   done
-  files=''
+}
+
+# right EXPECTED PATH ROW: by what was seen of all together, else by a look of its own.
+right() {
+  sum=''
+  [ "${3:-$((rows + 1))}" -gt "$rows" ] || eval "sum=f\$sum_$3"
+  [ "$sum" = "$1" ] || is "$1" "$2"
 }
 
 same() { is "$1" "$2" || fail changed; }
@@ -264,6 +280,11 @@ begin() {
 }
 
 step() {
+  settle
+  enter "$1"
+}
+
+enter() {
   N=$1
   printf '%s\n' "$N" 2>/dev/null >>"$STATE/journal/at" || fail journal
 }
@@ -286,7 +307,8 @@ j() {
 }
 
 undo() {
-  reached=$(sed -n 's/ .*//; $p' "$STATE/journal/at")
+  # Of files that were brought together what became of the first was told after the last was begun.
+  reached=$(sed 's/ .*//' "$STATE/journal/at" | sort -n | tail -n 1)
   mode=undo bad=''
   . "$STATE/journal/steps"
   j_steps
@@ -306,6 +328,7 @@ stuck() {
 }
 
 commit() {
+  settle
   trap '' HUP INT TERM PIPE
   try mv "$STATE/journal" "$STATE/journal.done" || fail journal
   journal=kept
