@@ -20,7 +20,7 @@
 Leaves also inherit the builtin that a library user would expect to catch.
 """
 
-from dataclasses import dataclass
+from fleet.dataclass import dataclass
 
 
 class FleetError(Exception):

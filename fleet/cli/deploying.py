@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from fleet.cli.keeping import changed_only, keep
 from fleet.cli.options import Options
 from fleet.cli.output import deliver, view
 from fleet.cli.progress import watching
+from fleet.dataclass import dataclass
 from fleet.errors import UsageError
 from fleet.reports.plan import (
     PENDING,

@@ -4,7 +4,6 @@ import getpass
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.cli.options import Options
+from fleet.dataclass import dataclass
 from fleet.errors import HistoryError
 from fleet.reports.text import printable
 

@@ -3,7 +3,7 @@
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -13,6 +13,7 @@ from fleet.cli import completion
 from fleet.cli.completion import DEFAULTS
 from fleet.cli.places import writable
 from fleet.cli.wanted import Wanted, WantedType, sorted_out
+from fleet.dataclass import dataclass
 from fleet.engine.options import (
     CLUSTERS,
     DASK,

@@ -5,13 +5,13 @@ The connections stay open between two audits, so that looking again costs no han
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import click
 
 from fleet.cli.options import Options
 from fleet.cli.output import report
+from fleet.dataclass import dataclass
 from fleet.verifier.model import Verdict
 from fleet.verifier.run import Run, conclude
 

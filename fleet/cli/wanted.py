@@ -1,13 +1,13 @@
 """``--format FORMAT[:FILE]``: which reports are wanted, and where each goes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
 
 from fleet.cli.places import try_file
+from fleet.dataclass import dataclass
 from fleet.errors import UsageError
 from fleet.inventory.problems import did_you_mean
 from fleet.reports.formats import FORMATS

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from fleet.cli.chosen import chosen
 from fleet.cli.engine import Engine
 from fleet.cli.keeping import Spared
 from fleet.cli.options import Options
+from fleet.dataclass import dataclass
 from fleet.engine.contents import ContentStore
 from fleet.engine.observer import NullObserver
 from fleet.engine.secrets import SecretStore, fetch

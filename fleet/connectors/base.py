@@ -1,9 +1,9 @@
 """The contract every way to a target keeps."""
 
 import socket
-from dataclasses import dataclass
 from typing import Protocol
 
+from fleet.dataclass import dataclass
 from fleet.facts.model import Facts
 from fleet.facts.request import Request
 from fleet.secrets import Secret

@@ -8,12 +8,12 @@ import resource
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol, runtime_checkable
 
 from fleet.connectors import registry
 from fleet.connectors.base import Connector
+from fleet.dataclass import dataclass
 from fleet.inventory.model import Target
 
 #: What a login sets (groups, PAM's environment) is as old as the connection, so none lasts longer.

@@ -4,7 +4,6 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from fleet.connectors.container_tree import ArchiveTree
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.engine import Endpoint, client, endpoint, engine_faults
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import ProbeError, Unreachable, Unsupported
 from fleet.facts.account import Account, home_of, owners_of, passwd_of
 from fleet.facts.compile import probe_script

@@ -11,12 +11,12 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import Unreachable
 from fleet.secrets import Secret
 

@@ -12,11 +12,11 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import ProbeError, Unreachable, Unsupported
 
 if TYPE_CHECKING:

@@ -1,13 +1,14 @@
 """Which containers an engine has of an image, looked up once an engine."""
 
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
 from fleet.connectors.engine import Endpoint, client, engine_faults
 from fleet.connectors.oci.documents import D, Document, Strings, malformed
+from fleet.dataclass import dataclass
 from fleet.errors import TargetError, Unsupported
 from fleet.verifier.compose_running import full_name
 

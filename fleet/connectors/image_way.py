@@ -1,12 +1,13 @@
 """An image that can be asked now, whatever it lies in, and the ways to come to one."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from fleet.connectors.oci.documents import Configuration
 from fleet.connectors.scan.configuration import baked_in, labels_to_show
 from fleet.connectors.scan.scan import LayerScan
+from fleet.dataclass import dataclass
 from fleet.facts.images import ImageFact
 from fleet.facts.request import PathQuestion
 from fleet.facts.walk import Tree

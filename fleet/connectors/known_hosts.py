@@ -10,10 +10,11 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
+
+from fleet.dataclass import dataclass
 
 _FIELDS = 3
 _LIMIT = 16 * 1024 * 1024

@@ -10,11 +10,12 @@ import pwd
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import ip_address
 from pathlib import Path
 
 from fleet.connectors.known_hosts import like
+from fleet.dataclass import dataclass
 from fleet.inventory.model import Address
 
 Options = dict[str, list[str]]

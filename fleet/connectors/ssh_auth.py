@@ -7,7 +7,7 @@ import socket
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,6 +23,7 @@ from fleet.connectors.ssh_library import (
     Transport,
 )
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import FleetError, Unreachable
 
 _KEY_LIMIT = 256 * 1024

@@ -13,11 +13,12 @@ import re
 import socket
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from fleet.connectors.ssh_alike import Alike
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import Unreachable
 from fleet.inventory.model import Address
 

@@ -9,7 +9,6 @@ import re
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from fleet.connectors import known_hosts
 from fleet.connectors.deadline import Deadline
@@ -27,6 +26,7 @@ from fleet.connectors.ssh_library import (
 from fleet.connectors.ssh_stream import ProxyProcess, dial
 from fleet.connectors.ssh_trust import distrust
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import Unreachable, Unsupported
 
 # Without a handler of its own the library's log would reach standard error.

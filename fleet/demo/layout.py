@@ -10,9 +10,11 @@ import io
 import json
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
+
+from fleet.dataclass import dataclass
 
 _OCI = "application/vnd.oci.image"
 _EMPTY_INDEX = {"schemaVersion": 2, "mediaType": f"{_OCI}.index.v1+json"}

@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from fleet.dataclass import dataclass
 from fleet.errors import FleetError
 from fleet.secrets import Secret
 

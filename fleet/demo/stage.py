@@ -4,9 +4,9 @@ import hashlib
 import json
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
+from fleet.dataclass import dataclass
 from fleet.demo.bake import bake
 from fleet.demo.history import BRIDGE, bridge_of, build_toolkit
 from fleet.demo.palace import Palace

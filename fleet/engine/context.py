@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from fleet.connectors.connections import Connections
+from fleet.dataclass import dataclass
 from fleet.engine.contents import ContentStore
 from fleet.engine.secrets import SecretStore
 from fleet.engine.toolkit import read_toolkit

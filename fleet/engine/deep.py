@@ -4,9 +4,9 @@ import math
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from fleet.connectors.base import Connector
+from fleet.dataclass import dataclass
 from fleet.errors import FleetError
 from fleet.facts.deep import DeepFact
 from fleet.facts.model import Facts

@@ -7,9 +7,10 @@ uninstall or a prune, what the ledger names and the first look did not answer is
 import getpass
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.engine.await_palace import await_palace
 from fleet.engine.context import Context, narrowed
 from fleet.engine.controller_files import LocalFiles

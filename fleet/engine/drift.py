@@ -6,11 +6,12 @@ that a container comes from and the folder that its bridge is mounted from.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from fleet.connectors.engine import Endpoint, endpoint
 from fleet.connectors.engine_search import EngineSearch, Held
+from fleet.dataclass import dataclass
 from fleet.engine.audit import gates_of
 from fleet.engine.context import Context, narrowed
 from fleet.engine.facts import Looked, gather

@@ -2,9 +2,10 @@
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fleet.connectors.registry import bare
+from fleet.dataclass import dataclass
 from fleet.engine.context import Context
 from fleet.engine.crews import crew_of
 from fleet.engine.deep import deep_question

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from fleet.dataclass import dataclass
 from fleet.engine.deploy import TargetPlan
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run

@@ -9,11 +9,12 @@ import io
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from operator import attrgetter
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.engine.context import Context
 from fleet.engine.judging import Judged
 from fleet.errors import TargetError

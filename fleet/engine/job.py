@@ -6,10 +6,10 @@ it; facts come back, and are judged in one place.
 """
 
 import time
-from dataclasses import dataclass
 
 from fleet import __version__
 from fleet.connectors.connections import Connections
+from fleet.dataclass import dataclass
 from fleet.engine.deep import DeepQuestion, with_deep
 from fleet.engine.palaces import PalaceQuestion, with_palaces
 from fleet.engine.secrets import SecretStore

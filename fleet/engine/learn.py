@@ -1,8 +1,9 @@
 """Learning: look at a target that is known to be good, and describe it as an inventory would."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fleet.dataclass import dataclass
 from fleet.engine.audit import audit
 from fleet.engine.context import Context
 from fleet.engine.facts import gather

@@ -1,10 +1,11 @@
 """How a job is carried out: the same few knobs for every command."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fleet.dataclass import dataclass
 from fleet.facts.request import Depth
 from fleet.inventory.model import Kind
 

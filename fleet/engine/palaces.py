@@ -1,11 +1,11 @@
 """Asking the palaces that a target's systems name, from the places their descriptions name."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from fleet.connectors.base import Connector
+from fleet.dataclass import dataclass
 from fleet.engine.secrets import SecretStore
 from fleet.facts.endpoints import EndpointFact
 from fleet.facts.model import Facts

@@ -1,10 +1,11 @@
 """Carrying a playbook out: batch by batch, and after each the gates decide whether to go on."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from fleet.data import shipped
+from fleet.dataclass import dataclass
 from fleet.engine.audit import audit
 from fleet.engine.context import Context, narrowed
 from fleet.engine.deploy import (

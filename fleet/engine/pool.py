@@ -5,8 +5,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
-from dataclasses import dataclass
 from typing import Generic, ParamSpec, TypeAlias, TypeVar
+
+from fleet.dataclass import dataclass
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -4,10 +4,11 @@ import os
 import shlex
 import subprocess
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Lock
 
+from fleet.dataclass import dataclass
 from fleet.errors import SecretError
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret

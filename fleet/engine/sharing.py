@@ -8,9 +8,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.engine.context import Context
 from fleet.engine.handed import both_having, packed, unpacked
 from fleet.engine.judging import Judged

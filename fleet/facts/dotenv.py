@@ -11,11 +11,12 @@ out in the file (``$``, escapes, more than one line) is reported as one that can
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import lru_cache
 from typing import Literal
 
+from fleet.dataclass import dataclass
 from fleet.facts.envfile import Assignment, assignment, trimmed, unquoted
 from fleet.facts.paths import EnvFile, EnvLine
 from fleet.facts.running import EnvValue

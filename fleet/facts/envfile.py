@@ -13,8 +13,8 @@ equal. Here is where the rules stand in words:
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.environment import digest_bytes
 from fleet.facts.paths import EnvFile, EnvLine
 from fleet.facts.request import TEXT_LIMIT

@@ -10,9 +10,10 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from fleet.dataclass import dataclass
 from fleet.errors import ProbeError
 from fleet.facts.compile import ANSWER
 from fleet.facts.text import printable

@@ -4,8 +4,9 @@ A request is compiled from a target's systems and handed to a connector, which a
 one round trip. Each question names what is read, never how.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from fleet.dataclass import dataclass
 
 KIBI = 1024
 TEXT_LIMIT = 512 * KIBI

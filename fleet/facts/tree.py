@@ -11,8 +11,9 @@ set of rules. Beside those of the walk:
 import hashlib
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fleet.dataclass import dataclass
 from fleet.facts.envfile import read_env_file
 from fleet.facts.ini import sections_in
 from fleet.facts.jsonshape import NOT_JSON, json_shape

@@ -10,9 +10,9 @@ r"""Following a path through a tree that answers about physical paths only.
 
 import posixpath
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import NOT_A_FOLDER, Hop, State
 
 MAX_HOPS = 40

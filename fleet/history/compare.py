@@ -1,8 +1,9 @@
 """Two runs held against each other: verdicts, artifacts, targets. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fleet.dataclass import dataclass
 from fleet.history.model import Beside, Piece
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run

@@ -4,8 +4,8 @@ What is new each time by nature is left out: moments, durations, digests keyed w
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.model import Facts
 from fleet.history.split import VOLATILE, Json
 

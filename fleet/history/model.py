@@ -1,9 +1,10 @@
 """What the history tells: plain data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from fleet.dataclass import dataclass
 from fleet.history.split import Laid
 from fleet.verifier.model import Verdict
 from fleet.verifier.run import UNSEEN

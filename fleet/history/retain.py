@@ -3,9 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from fleet.dataclass import dataclass
 from fleet.history.blobs import Blobs
 from fleet.history.writing import micro
 

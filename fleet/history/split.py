@@ -8,12 +8,12 @@ equal where nothing happened, and is kept once.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from fleet.dataclass import dataclass
 from fleet.errors import FactsError
 from fleet.facts.model import FORMAT, Facts
 

@@ -4,10 +4,10 @@ import hashlib
 import json
 import posixpath
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import PathFact
 from fleet.facts.paths import State as Seen
 from fleet.facts.request import PathQuestion

@@ -4,9 +4,10 @@ An item says what should lie where; it knows nothing of what lies there now.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Protocol, TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.installers.jsonc_anew import digest
 from fleet.installers.model import Content
 from fleet.systems.model import Manager

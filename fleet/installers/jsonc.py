@@ -7,8 +7,9 @@ splices. Setting what is already set gives no edit.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fleet.dataclass import dataclass
 from fleet.installers.jsonc_read import Member, Node, read_jsonc
 
 

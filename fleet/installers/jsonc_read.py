@@ -7,7 +7,9 @@ the last member. Everything else is an error with its line and column.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from fleet.dataclass import dataclass
 
 MAX_DEPTH = 100
 

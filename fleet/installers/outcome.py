@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
+from fleet.dataclass import dataclass
 from fleet.errors import ApplyError, ProbeError, TargetBusy
 from fleet.installers.model import Plan
 from fleet.secrets import Secret, hidden

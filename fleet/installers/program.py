@@ -9,10 +9,11 @@ import hashlib
 import posixpath
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from importlib.resources import files
 
+from fleet.dataclass import dataclass
 from fleet.installers import ledger as ledgers
 from fleet.installers.content import Reveal, filled
 from fleet.installers.kinds.block import markers

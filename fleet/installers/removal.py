@@ -1,8 +1,8 @@
 """Taking away what the ledger says fleet put there, and nothing that was edited since."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import PathFact
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.decision import blocked, unedited

@@ -6,8 +6,9 @@ Paths are absolute, with the home of the facts filled in. Nothing here reads a t
 import hashlib
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fleet.dataclass import dataclass
 from fleet.errors import SecretError
 from fleet.facts.envfile import assignment, read_env_file
 from fleet.facts.model import Facts

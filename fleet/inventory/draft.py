@@ -1,9 +1,10 @@
 """What inventory files say, gathered from every form of them before anything is decided."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 
+from fleet.dataclass import dataclass
 from fleet.errors import Place
 from fleet.inventory.model import Kind, Value
 from fleet.inventory.problems import Problems

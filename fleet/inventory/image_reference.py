@@ -5,7 +5,8 @@ one means differs from machine to machine, and a check must mean the same everyw
 """
 
 import re
-from dataclasses import dataclass
+
+from fleet.dataclass import dataclass
 
 DEFAULT_TAG = "latest"
 MAX_NAME = 255

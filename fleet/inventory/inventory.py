@@ -1,8 +1,9 @@
 """A loaded inventory."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fleet.dataclass import dataclass
 from fleet.errors import Place
 from fleet.inventory.model import Target, Waiver
 from fleet.systems.model import Gate

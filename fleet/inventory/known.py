@@ -1,9 +1,10 @@
 """Names that an inventory may use: systems and capabilities of the catalogue, and its own gates."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from fleet.dataclass import dataclass
 from fleet.errors import Place
 from fleet.inventory.model import Value, Variables
 from fleet.inventory.problems import did_you_mean, wrapped

@@ -1,11 +1,12 @@
 """Targets: what an inventory, or an address on the command line, comes down to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from enum import StrEnum
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.errors import Place
 
 

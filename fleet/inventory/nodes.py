@@ -1,8 +1,8 @@
 """A YAML document as a tree in which every part knows its line and column."""
 
-from dataclasses import dataclass
 from typing import Self, TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.errors import Place
 from fleet.inventory.model import Scalar, SecretRef, Value
 

@@ -2,11 +2,11 @@
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from fleet.dataclass import dataclass
 from fleet.errors import InventoryError, Place
 from fleet.inventory.model import Variables
 from fleet.inventory.nodes import ListNode, MapNode, Node

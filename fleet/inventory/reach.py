@@ -1,9 +1,9 @@
 """How a target is reached: the address it names, or what Ansible's variables come to."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from fleet.dataclass import dataclass
 from fleet.errors import InventoryError
 from fleet.inventory.address import image_address, parse_address, rooted
 from fleet.inventory.ansible_terms import Terms

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.inventory.inventory import Inventory, Origin
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import MASK

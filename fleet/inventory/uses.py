@@ -4,12 +4,12 @@ Told by the text itself, never by rendering it. Where that cannot be told, nothi
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 from jinja2 import meta, nodes
 
+from fleet.dataclass import dataclass
 from fleet.inventory.model import SecretRef, Value
 from fleet.inventory.nodes import WrittenFloat, WrittenInt
 from fleet.inventory.render import FAULTS, environment

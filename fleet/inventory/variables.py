@@ -6,11 +6,12 @@ A value is replaced as a whole, never merged into the one below it. A text that 
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from jinja2 import meta
 
+from fleet.dataclass import dataclass
 from fleet.errors import Place, PlanError
 from fleet.inventory.draft import Setting
 from fleet.inventory.model import Value

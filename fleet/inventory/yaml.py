@@ -8,7 +8,7 @@ than :data:`MAX_BYTES`, more than :data:`MAX_DEPTH` levels or more than :data:`M
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import yaml as pyyaml
@@ -24,6 +24,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from fleet.dataclass import dataclass
 from fleet.errors import InventoryError, Place
 from fleet.inventory.model import Value
 from fleet.inventory.nodes import ListNode, MapNode, Node, Pair, ScalarNode

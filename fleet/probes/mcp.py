@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import Literal, Protocol
 from urllib.parse import urljoin
@@ -18,6 +18,7 @@ import httpcore
 import httpx
 
 from fleet import __version__
+from fleet.dataclass import dataclass
 from fleet.errors import FleetError
 from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.facts.text import printable

@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import httpx
 from httpx_sse import EventSource
 
+from fleet.dataclass import dataclass
 from fleet.facts.endpoints import Trouble
 from fleet.probes.wire import Troubled
 

@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
 import httpcore
 import httpx
 
+from fleet.dataclass import dataclass
 from fleet.errors import FleetError, ProbeError, Unreachable, Unsupported
 from fleet.facts.endpoints import Trouble
 

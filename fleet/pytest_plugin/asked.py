@@ -3,8 +3,8 @@
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.engine.context import Context
 from fleet.inventory.model import Target
 from fleet.reports.text import printable

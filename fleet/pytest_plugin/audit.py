@@ -2,10 +2,11 @@
 
 import fcntl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Lock
 
+from fleet.dataclass import dataclass
 from fleet.engine.audit import audit
 from fleet.engine.facts import Looked, gather
 from fleet.facts.model import Facts

@@ -1,8 +1,8 @@
 """From a finding to what pytest calls it, so that both exit with 0 for the same fleets. Pure."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from fleet.dataclass import dataclass
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import UNSEEN
 

@@ -1,7 +1,6 @@
 """What the options come down to: the same choice of targets that the commands make."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from fleet.cli.chosen import addressed, chosen
 from fleet.cli.engine import Engine
 from fleet.cli.errors import told
 from fleet.cli.options import MOST_JOBS, MOST_SECONDS, Options
+from fleet.dataclass import dataclass
 from fleet.engine.context import Context, narrowed
 from fleet.engine.options import DEFAULT_JOBS, AuditOptions
 from fleet.errors import FleetError, UsageError

@@ -3,8 +3,9 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fleet.dataclass import dataclass
 from fleet.errors import TargetError, Unreachable
 from fleet.reports.text import unique
 from fleet.verifier.model import Finding, Severity, Verdict

@@ -5,8 +5,8 @@ what is over is counted in the tenth.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.reports.findings import Chapters, Group, Silence, Unchecked, chapters
 from fleet.reports.points import details
 from fleet.reports.text import clip, count, names, printable

@@ -8,13 +8,13 @@ data that the script shows as text.
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from fleet import __version__
+from fleet.dataclass import dataclass
 from fleet.reports.findings import Chapters, chapters
 from fleet.reports.markdown import WORDS
 from fleet.reports.matrix import Mark

@@ -5,8 +5,9 @@ away. At most 60 kB: what does not fit is counted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fleet.dataclass import dataclass
 from fleet.reports.findings import Chapters, Group, Silence, Unchecked, chapters
 from fleet.reports.marked import code, prose
 from fleet.reports.points import details

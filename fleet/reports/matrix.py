@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from fleet.dataclass import dataclass
 from fleet.reports.text import unique
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run

@@ -1,9 +1,10 @@
 """What the history knows beside a run, for the reports that show time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from fleet.dataclass import dataclass
 from fleet.reports.matrix import Mark
 
 STRIP = 30  # runs of a target that are shown

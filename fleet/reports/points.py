@@ -6,9 +6,9 @@ that the view of a CI and the exit code cannot disagree.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from fleet.dataclass import dataclass
 from fleet.errors import Unreachable
 from fleet.reports.text import clip, count, printable
 from fleet.verifier.model import Finding, Verdict

@@ -1,7 +1,6 @@
 """Gates as rules that explain themselves: what one asks, what it costs, the remedy, the source."""
 
-from dataclasses import dataclass
-
+from fleet.dataclass import dataclass
 from fleet.reports.catalogue import required_when, source_told
 from fleet.reports.marked import prose
 from fleet.reports.text import printable

@@ -1,11 +1,11 @@
 """How a report is to be seen, and what renders it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from fleet.dataclass import dataclass
 from fleet.reports.formats import FORMATS
 from fleet.verifier.run import Run
 

@@ -6,7 +6,7 @@ group ``fleet.systems`` whose value is a package that holds ``system.yml`` and `
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from pydantic import ValidationError
 
+from fleet.dataclass import dataclass
 from fleet.errors import CatalogueError
 from fleet.facts.model import Facts
 from fleet.inventory.model import Value

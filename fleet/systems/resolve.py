@@ -4,10 +4,10 @@ The request, the gates and the plan all start from here, so "what is meant" has 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 
+from fleet.dataclass import dataclass
 from fleet.errors import PlanError
 from fleet.inventory.model import SecretRef, Target, Value
 from fleet.inventory.render import Prepared, holds, render

@@ -4,9 +4,9 @@ One set of gates for every system that describes such clients: each names those 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.facts.running import LaunchFact
 from fleet.verifier.clients import Client, Entry, Registered, clients, faults, registered
 from fleet.verifier.launches import Unseen, over_launches

@@ -1,12 +1,13 @@
 """MCP clients that read a JSON file: their registrations, as each of them takes them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import PathFact
 from fleet.inventory.yaml import load as load_yaml
 from fleet.verifier.json_files import json_files

@@ -8,10 +8,12 @@ Everything else is read as lines of text, where ``#`` and ``//`` at a line's sta
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from fleet.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -6,9 +6,10 @@ exception, so one mistake does not hide the next.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.errors import InventoryError, Place
 from fleet.facts.dotenv import EnvEntry
 from fleet.inventory.nodes import ListNode, MapNode, Node

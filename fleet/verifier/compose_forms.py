@@ -2,8 +2,9 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from fleet.dataclass import dataclass
 
 Plain: TypeAlias = "str | bool | list[Plain] | dict[str, Plain] | None"
 

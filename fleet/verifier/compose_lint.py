@@ -6,9 +6,9 @@ Each rule comes from a failure that somebody had; the tests name the case.
 import posixpath
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.inventory.problems import nearest
 from fleet.verifier.compose import Compose, Problem, Service
 from fleet.verifier.model import Verdict

@@ -6,8 +6,8 @@ so is a service that takes parts from another file.
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.environment import command_text
 from fleet.facts.images import ImageFact
 from fleet.facts.running import ContainerFact

@@ -5,9 +5,10 @@ version, and says nothing of what changed.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.facts.dotenv import EnvEntry
 from fleet.facts.images import ImageFact
 from fleet.facts.running import ContainerFact, EnvValue

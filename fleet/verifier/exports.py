@@ -1,7 +1,6 @@
 """Comparing what an environment holds with what is declared, without anyone's secret."""
 
-from dataclasses import dataclass
-
+from fleet.dataclass import dataclass
 from fleet.facts.running import EnvValue
 from fleet.inventory.model import SecretRef, Value
 from fleet.verifier.look import Expected, Look

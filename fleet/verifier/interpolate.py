@@ -9,7 +9,9 @@ after an operator is filled in even where it is not used, so a variable required
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from fleet.dataclass import dataclass
 
 MAX_DEPTH = 20
 

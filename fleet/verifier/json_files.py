@@ -5,8 +5,8 @@ Their texts are those without secrets (:mod:`fleet.facts.jsonshape`).
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import PathFact, State
 from fleet.verifier.look import Look
 

@@ -5,9 +5,10 @@ cause is told once. Whatever a gate does not see stays ``not-checked``.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 
+from fleet.dataclass import dataclass
 from fleet.errors import TargetError
 from fleet.facts.model import Facts
 from fleet.inventory.model import Kind, SecretRef, Target

@@ -5,10 +5,11 @@ description, so it never spells a path and never reaches for anything that is no
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.facts.endpoints import EndpointFact
 from fleet.facts.jsonshape import json_shape
 from fleet.facts.model import Facts

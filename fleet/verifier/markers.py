@@ -5,8 +5,8 @@ exactly the marker. In plain text it is a substring of a line outside comments.
 """
 
 import re
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.verifier.code import Code
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*|\d[\w.]*|\S")

@@ -1,10 +1,10 @@
 """Which of two hosts owns the servers of a session, and whether there is one at all."""
 
 import json
-from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import State
 from fleet.verifier.launches import unseen_launches
 from fleet.verifier.look import Look

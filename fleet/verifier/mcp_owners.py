@@ -6,10 +6,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from packaging.version import Version
 
+from fleet.dataclass import dataclass
 from fleet.verifier.launches import text, unseen_launches
 from fleet.verifier.look import Look
 from fleet.verifier.manifests import version_told

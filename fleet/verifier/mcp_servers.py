@@ -8,9 +8,10 @@ rest. What pi's own host refuses it tells nobody who does not ask for it (``pi m
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.facts.jsontext import read_json
 from fleet.facts.paths import State
 from fleet.verifier.json_files import json_files

@@ -4,10 +4,11 @@ Of judgements and findings one run has hundreds of thousands. A frozen dataclass
 long to make as a named tuple, which is as frozen.
 """
 
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
+
+from fleet.dataclass import dataclass
 
 
 class Verdict(StrEnum):

@@ -7,8 +7,9 @@ by where they lead. From ``docs/packages.md`` of pi 1.6.0.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from fleet.dataclass import dataclass
 
 _NPM = re.compile(r"(@?[^@]+)(?:@(.+))?")
 _GIT = re.compile(

@@ -7,8 +7,8 @@ user, and where nobody can be asked it does without. What an extension says is n
 """
 
 import posixpath
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.jsontext import read_json
 from fleet.verifier.json_files import json_files
 from fleet.verifier.look import Look

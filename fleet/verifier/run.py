@@ -1,10 +1,10 @@
 """One invocation's results, and what they come down to. Pure data and two pure functions."""
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from fleet.dataclass import dataclass
 from fleet.errors import TargetError
 from fleet.facts.model import Facts
 from fleet.inventory.model import Target

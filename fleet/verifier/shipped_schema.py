@@ -6,7 +6,8 @@ reference leads out of the document. References are filled in up to a depth and 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from fleet.dataclass import dataclass
 
 MAX_NODES = 50_000
 MAX_DEPTH = 40

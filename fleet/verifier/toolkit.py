@@ -4,7 +4,9 @@ Read once on the controller (no git runs on a target), so that deployed bytes ca
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from fleet.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

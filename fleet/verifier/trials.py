@@ -5,9 +5,9 @@ is no MCP server (cases D10). Only its answer to ``initialize`` tells.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.facts.deep import DeepTrial
 from fleet.inventory.model import Kind
 from fleet.verifier.look import Look

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
@@ -11,6 +11,7 @@ from typing import Protocol
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from fleet.dataclass import dataclass
 from fleet.errors import FleetError
 from fleet.reports.prometheus import exposed, metrics
 from fleet.reports.text import printable

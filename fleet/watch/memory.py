@@ -4,13 +4,14 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
+from fleet.dataclass import dataclass
 from fleet.watch.transitions import Held, Key, Mood, Transition
 
 FORMAT: Literal["fleet.watch/1"] = "fleet.watch/1"

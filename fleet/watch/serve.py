@@ -2,10 +2,10 @@
 
 import ipaddress
 from collections.abc import Callable
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+from fleet.dataclass import dataclass
 from fleet.errors import UsageError
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"

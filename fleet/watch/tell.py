@@ -8,9 +8,9 @@ import logging
 import shlex
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from fleet.dataclass import dataclass
 from fleet.errors import UsageError
 from fleet.secrets import Secret
 from fleet.watch.transitions import Transition, told_text

@@ -6,11 +6,12 @@ they were seen last, and the target itself is what is told.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.verifier.model import Finding, Verdict
 from fleet.verifier.run import Run, deciding, failing
 

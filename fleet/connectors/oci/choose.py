@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
@@ -21,6 +20,7 @@ from fleet.connectors.oci.layers import Layer
 from fleet.connectors.oci.store import Store, content
 from fleet.connectors.oci.streams import DIGEST, Blob
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import ProbeError, Unreachable, Unsupported
 
 REF_NAME = "org.opencontainers.image.ref.name"

@@ -15,7 +15,6 @@ folder or link that it replaces.
 """
 
 import posixpath
-from dataclasses import dataclass
 
 from fleet.connectors.oci.items import Folder, HardLink, Item, at, child_of, folder
 from fleet.connectors.oci.kept import MOST_LISTED, Kept
@@ -23,6 +22,7 @@ from fleet.connectors.oci.streams import Damaged
 from fleet.connectors.oci.tar import TarMember, kind_of, node_of
 from fleet.connectors.scan.watch import Read, Watch
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.facts.walk import MAX_HOPS, Node
 
 WHITEOUT = ".wh."

@@ -1,9 +1,10 @@
 """What names lead to, in one layer or in all of them together, and one layer put on another."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from fleet.connectors.oci.tar import Sparse
+from fleet.dataclass import dataclass
 from fleet.facts.walk import Node
 
 

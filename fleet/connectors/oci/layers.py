@@ -7,7 +7,6 @@ over a compressed one, for all wanted files of that layer together.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -28,6 +27,7 @@ from fleet.connectors.oci.streams import (
 from fleet.connectors.oci.tar import Seekable, Sparse, TarMember, members
 from fleet.connectors.scan.watch import Watch
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import ProbeError, TargetError
 from fleet.facts.request import TEXT_LIMIT
 from fleet.facts.walk import Node, Unreadable

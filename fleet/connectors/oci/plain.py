@@ -7,12 +7,12 @@ a machine with more than one processor both go on at once.
 import hashlib
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Event
 from typing import Self
 
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.oci.streams import Blob, Damaged, Stretch
+from fleet.dataclass import dataclass
 
 MEBI = 1024 * 1024
 _WORKERS = 2

@@ -8,13 +8,14 @@ import base64
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import httpx
 
 from fleet.connectors.docker_login import IDENTITY, Login
 from fleet.connectors.oci.remote_http import Wire, shown_host
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import ProbeError, Unreachable
 from fleet.secrets import Secret
 

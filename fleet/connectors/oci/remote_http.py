@@ -11,7 +11,6 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Self
@@ -22,6 +21,7 @@ import httpx
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.oci.remote_wire import TimedTransport
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import ProbeError, Unreachable
 
 TRIES = 5

@@ -13,12 +13,13 @@ import stat
 import tempfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol, Self, cast
 
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.errors import ProbeError, Unreachable, Unsupported
 
 KIBI = 1024

@@ -8,13 +8,13 @@ import io
 import re
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import IO, Literal, Protocol, TypeAlias, cast
 from zlib import adler32
 
 from fleet.connectors.oci.streams import Damaged
 from fleet.connectors.text import one_line
+from fleet.dataclass import dataclass
 from fleet.facts.walk import Node
 
 MAX_MEMBERS = 1_000_000

@@ -2,12 +2,13 @@
 
 import posixpath
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.scan.likely import Likely
 from fleet.connectors.scan.rules import Hit, Rules
 from fleet.connectors.scan.watch import Kind, Read, Size
+from fleet.dataclass import dataclass
 from fleet.facts.images import MOST_FOUND, ScanFact, SecretFact
 from fleet.facts.request import Depth, ScanQuestion
 from fleet.facts.walk import Unreadable, shown

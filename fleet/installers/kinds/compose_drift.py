@@ -2,8 +2,8 @@
 
 import posixpath
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.dotenv import Dialect, interpret
 from fleet.facts.envfile import assignment, split_lines
 from fleet.facts.running import ContainerFact, EnvValue

@@ -4,9 +4,9 @@ import json
 import posixpath
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import State
 from fleet.installers.items import PackageBody
 from fleet.installers.site import Site

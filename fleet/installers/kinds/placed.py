@@ -1,8 +1,8 @@
 """Files and links that fleet owns whole: one rule for what may be replaced."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import PathFact
 from fleet.facts.request import PathQuestion, Read
 from fleet.installers.content import OTHERS, masked

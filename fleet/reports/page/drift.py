@@ -1,8 +1,8 @@
 """The drift tables of the page: a row a side, told as in the terminal's table. Pure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.reports.drift import HEADS, MARKS, cells, notes, remedies, summary
 from fleet.reports.text import printable
 from fleet.verifier.fleetwide.table import Side, Standing, Table

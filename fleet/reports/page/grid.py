@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.reports.matrix import Mark, mark
 from fleet.reports.text import unique
 from fleet.verifier.model import Finding

@@ -5,10 +5,11 @@ number. The page's script reads this; its keys are the script's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import TypeAlias
 
+from fleet.dataclass import dataclass
 from fleet.reports.catalogue import required_when
 from fleet.reports.matrix import Mark
 from fleet.reports.page.grid import Grid, cell, look, word

@@ -1,8 +1,8 @@
 """The strip of a target's last runs, as one inline SVG: a bar a run, told by its shape."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.reports.matrix import Mark
 from fleet.reports.page.grid import look, word
 from fleet.reports.past import STRIP, Then

@@ -7,8 +7,8 @@ patterns are not expanded.
 import json
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import PathFact, State
 from fleet.systems.pi.named import there
 from fleet.verifier.code import is_script

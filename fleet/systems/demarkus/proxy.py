@@ -7,9 +7,9 @@ never matches, and every write passes. Measured with pi 0.84.0 and 1.6.0 and the
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from fleet.dataclass import dataclass
 from fleet.systems.demarkus.plugins import NONE_DECLARED, Plugin, plugins
 from fleet.verifier.code import Code, Token, read_code
 from fleet.verifier.launches import Unseen

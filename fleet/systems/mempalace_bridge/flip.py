@@ -5,8 +5,9 @@ One cause is told once: that no palace answers is ``flip.path``'s to fail, and w
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fleet.dataclass import dataclass
 from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.facts.running import LaunchFact
 from fleet.verifier.answers import line, named, placed, remedy_of, told, was_sent

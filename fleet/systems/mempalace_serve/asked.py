@@ -6,9 +6,9 @@ through: a server's machine need not know the name its proxy has.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from fleet.dataclass import dataclass
 from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.systems.mempalace_serve.server import LOOPBACK
 from fleet.verifier.answers import UNAUTHORIZED, line, placed, short, told

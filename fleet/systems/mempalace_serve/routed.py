@@ -5,11 +5,11 @@ never have been in this server. Who was answered by it, from wherever, proves th
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from packaging.version import InvalidVersion, Version
 
+from fleet.dataclass import dataclass
 from fleet.facts.endpoints import Answer
 from fleet.systems.mempalace_serve.asked import is_direct, spoken, views
 from fleet.systems.mempalace_serve.routes import ROUTES, Route

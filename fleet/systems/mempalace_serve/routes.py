@@ -1,6 +1,6 @@
 """The server's routes, each with the release that brought it; measured on 3.6.0, 3.8.0, 3.11.0."""
 
-from dataclasses import dataclass
+from fleet.dataclass import dataclass
 
 JSON = "application/json"
 EVENTS = "text/event-stream"

@@ -3,10 +3,10 @@
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import PathFact, State
 from fleet.facts.running import ContainerFact, EnvValue, ProcessFact
 from fleet.systems.mempalace_serve.asked import Heard, spoken, views

@@ -5,8 +5,9 @@ file wins. What stands in the environment itself (``OPENCODE_CONFIG_CONTENT``) g
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import PathFact
 from fleet.verifier.json_files import json_files
 from fleet.verifier.look import Look

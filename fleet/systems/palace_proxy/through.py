@@ -5,9 +5,9 @@ proxy's fault.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from fleet.dataclass import dataclass
 from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.systems.mempalace_serve import routed
 from fleet.systems.mempalace_serve.routes import EVENTS

@@ -1,7 +1,6 @@
 """Which pi a launch starts: told by the package.json above it, never by running it."""
 
-from dataclasses import dataclass
-
+from fleet.dataclass import dataclass
 from fleet.facts.jsontext import read_json
 from fleet.facts.paths import State
 from fleet.facts.running import CommandFact, LaunchFact

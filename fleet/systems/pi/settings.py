@@ -2,9 +2,10 @@
 
 import json
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from fleet.dataclass import dataclass
 from fleet.facts.jsontext import read_json
 from fleet.facts.paths import PathFact, State
 from fleet.installers.jsonc_read import BrokenJson, read_jsonc

@@ -5,8 +5,8 @@ The limits of an index, and what its lines look like, come from pi-mnemo's own p
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.notes import NoteFact
 from fleet.facts.paths import PathFact, State
 from fleet.systems.pi_mnemo.ground import elsewhere

@@ -3,8 +3,8 @@
 import json
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.paths import PathFact, State
 from fleet.systems.model import Link
 from fleet.verifier.look import Look

@@ -7,8 +7,8 @@ digest. So fleet's own block is known for certain, and a line of somebody else's
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.envfile import read_env_file
 from fleet.facts.paths import EnvLine, PathFact, State
 from fleet.facts.running import LaunchFact

@@ -7,9 +7,9 @@ runs on; or by a host's own artifacts, and read there with all else.
 import posixpath
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.dataclass import dataclass
 from fleet.facts.running import ContainerFact
 from fleet.inventory.model import Target
 from fleet.systems.model import Compose as ComposeArtifact

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.text import printable
 from fleet.verifier.fleetwide.member import Copy, Member, Unseen, bridge_copy
 from fleet.verifier.toolkit import Commit

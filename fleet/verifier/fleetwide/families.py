@@ -1,8 +1,8 @@
 """What belongs together: an image, its containers, and the hosts of their name."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.inventory.model import Kind, Scheme, Target
 from fleet.verifier.fleetwide.member import Member
 

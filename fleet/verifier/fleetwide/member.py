@@ -1,8 +1,9 @@
 """The members of a fleet as its rules see them, and the copy of the bridge that each carries."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fleet.dataclass import dataclass
 from fleet.facts.model import Facts, git_blob
 from fleet.facts.paths import PathFact, State
 from fleet.facts.running import LaunchFact

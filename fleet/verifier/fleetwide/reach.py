@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from fleet.dataclass import dataclass
 from fleet.facts.endpoints import EndpointFact
 from fleet.inventory.model import Kind, Target
 from fleet.verifier.answers import is_reached, short, told, was_sent

@@ -6,10 +6,11 @@ from, a toolkit that lies beside what pi loads, or a host of the same name.
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from fleet.dataclass import dataclass
 from fleet.facts.running import ContainerFact
 from fleet.inventory.model import Kind, Target
 from fleet.systems.model import Link
