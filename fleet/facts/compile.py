@@ -71,8 +71,9 @@ def _calls(request: Request) -> Iterator[str]:
     yield call("answer_begin", request.nonce, str(request.seconds), " ".join(sorted(request.known)))
     if any(path.read is Read.NOTES for path in request.paths):
         yield call("note_patterns", *PATTERNS.values())
-    for number, path in enumerate(request.paths):
-        yield _path(f"p{number}", path)
+    if request.paths:
+        words = (word for number, path in enumerate(request.paths) for word in _path(number, path))
+        yield call("ask_paths", *words)
     for number, launch in enumerate(request.launches):
         yield from _launch(f"l{number}", launch)
     yield "answer_paths"
@@ -103,14 +104,13 @@ def call(function: str, *words: str) -> str:
     return " ".join((function, *map(shlex.quote, words)))
 
 
-def _path(key: str, question: PathQuestion) -> str:
+def _path(number: int, question: PathQuestion) -> tuple[str, ...]:
+    """Return what is said of one path: key, read, limit, path, public names."""
     path = question.path
     if not (path.startswith(("/", "~/")) or path == "~"):
         raise UsageError("a path on a target is absolute or begins with ~/", where=repr(path))
-    words = [key, _LETTER[question.read], str(question.limit), path]
-    if question.read in _NAMED:
-        words.append(_names(question.public))
-    return call("ask_path", *words)
+    names = _names(question.public) if question.read in _NAMED else ""
+    return f"p{number}", _LETTER[question.read], str(question.limit), path, names
 
 
 def _launch(key: str, question: LaunchQuestion) -> Iterator[str]:

@@ -11,7 +11,7 @@ from fleet.facts.model import Facts, Platform
 from fleet.facts.parse_paths import PathReader
 from fleet.facts.request import Request
 
-UNKEYED = frozenset({"platform", "data", "unseen", "listeners", "interfaces", "crontab"})
+UNKEYED = frozenset({"platform", "absent", "data", "unseen", "listeners", "interfaces", "crontab"})
 PARTS = frozenset({"launches", "processes", "listeners", "interfaces", "containers", "crontab"})
 
 
@@ -57,7 +57,7 @@ def parse_answer(
 def _facts(answer: Answer, request: Request) -> dict[str, object]:
     platform = _platform(answer)
     unseen = _unseen(answer)
-    paths = PathReader(answer, request)
+    paths = PathReader(answer, request, platform.home)
     facts = {
         "platform": platform,
         "paths": paths.questions(request.paths),

@@ -1,11 +1,12 @@
 """Paths, commands and launching shells, from the records of an answer."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypedDict, TypeVar, Unpack, get_args
 
-from fleet.facts.frames import Answer, Record
+from fleet.facts.frames import Answer, Record, not_understood
 from fleet.facts.ini import named
 from fleet.facts.parse_notes import notes
 from fleet.facts.paths import Entry, EnvFile, EnvLine, Hop, PathFact, State
@@ -22,6 +23,7 @@ LaunchState = Literal["ok", "missing", "timeout", "failed", "unsupported"]
 FILE_KINDS: tuple[FileKind, ...] = get_args(FileKind)
 ENTRY_KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
 LAUNCH_STATES: tuple[LaunchState, ...] = get_args(LaunchState)
+_GONE = re.compile(r"p[0-9]{1,9} [0-9]{1,5}(?: p[0-9]{1,9} [0-9]{1,5})*")
 STATES = tuple(state.value for state in State)
 PERMISSIONS = 0o7777
 
@@ -68,9 +70,11 @@ def _variable(record: Record, how: str) -> EnvValue:
 class PathReader:
     """Reads what became of paths; ``contents`` fills with the bytes that were sent for them."""
 
-    def __init__(self, answer: Answer, request: Request) -> None:
+    def __init__(self, answer: Answer, request: Request, home: str) -> None:
         self.contents: dict[str, bytes] = {}
         self._answer = answer
+        self._home = home
+        self._gone = _gone(answer)
         self._known = request.known
         self._sent: dict[str, bytes | None] = {}
         for record in answer.many("data"):
@@ -93,9 +97,15 @@ class PathReader:
         """Return the facts of all paths; a path that was asked twice has one fact of both."""
         facts: dict[str, PathFact] = {}
         for number, question in enumerate(questions):
-            fact = self.path(f"p{number}", question.read, question.path)
+            cut = self._gone.pop(f"p{number}", None)
+            if cut is None:
+                fact = self.path(f"p{number}", question.read, question.path)
+            else:
+                fact = _absent(question.path, self._home, cut)
             held = facts.get(question.path)
             facts[question.path] = fact if held is None else _merged(held, fact)
+        if self._gone:
+            raise not_understood("nobody asked for a path that is absent")
         return facts
 
     def path(self, key: str, read: Read, path: str | None = None) -> PathFact:
@@ -252,6 +262,21 @@ class PathReader:
         return tuple(found)
 
 
+def _gone(answer: Answer) -> dict[str, int]:
+    """Return the keys of paths that were told together, and how much of each was not reached."""
+    gone: dict[str, int] = {}
+    for record in answer.many("absent"):
+        told = record.text(0)
+        if not _GONE.fullmatch(told):
+            raise record.wrong("a field does not say how far paths lead")
+        words = told.split(" ")
+        for key, cut in zip(words[::2], words[1::2], strict=True):
+            if key in gone:
+                raise record.wrong("a path is told twice")
+            gone[key] = int(cut)
+    return gone
+
+
 def _state(record: Record) -> State:
     return State(one_of(record, 1, STATES))
 
@@ -277,6 +302,18 @@ def _led(
         closed=tuple(dict.fromkeys(shut.text(1) for shut in closed)),
         **stat,
     )
+
+
+@lru_cache(maxsize=4096)
+def _absent(path: str, home: str, cut: int) -> PathFact:
+    """Return that a path leads through no link, and ends ``cut`` characters early."""
+    absolute = path
+    if path == "~" or path.startswith("~/"):
+        absolute = home if path == "~" else home.removesuffix("/") + path[1:]
+    length = len(absolute) - cut
+    if length < 1 or absolute[length:][:1] not in ("", "/") or not absolute.isascii():
+        raise not_understood("a path that is absent ends within a name")
+    return PathFact(path=path, absolute=absolute, state=State.ABSENT, at=absolute[:length])
 
 
 @lru_cache(maxsize=4096)

@@ -32,7 +32,7 @@ def test_one_call_for_each_question() -> None:
     launch = LaunchQuestion("zsh -ic", ("A",), ("B", "C"), (CommandQuestion("pi", manifest=True),))
     request = Request(
         NONCE,
-        paths=(PathQuestion("~/a b", Read.ENV, 9, ("X", "Y")),),
+        paths=(PathQuestion("~/a b", Read.ENV, 9, ("X", "Y")), PathQuestion("/b")),
         launches=(launch, LaunchQuestion("container")),
         processes=(
             ProcessQuestion("serve", ("a.b", "x"), ("--host",), ("--token",), ("V",), ("S",)),
@@ -45,7 +45,7 @@ def test_one_call_for_each_question() -> None:
     )
     assert calls(request) == [
         ["answer_begin", NONCE, "3", f"{'a' * 64} {'b' * 64}"],
-        ["ask_path", "p0", "e", "9", "~/a b", "X Y"],
+        ["ask_paths", "p0", "e", "9", "~/a b", "X Y", "p1", "s", "524288", "/b", ""],
         ["ask_launch", "l0", "A", "B C", "zsh", "-ic"],
         ["ask_command", "l0.0", "pi", "s", "524288", "1"],
         ["ask_launch", "l1", "", ""],

@@ -191,6 +191,43 @@ def test_what_was_not_agreed_is_refused(old: str, new: str) -> None:
     assert "tok-EXAMPLE" not in str(error)
 
 
+def test_paths_that_are_absent_are_told_together() -> None:
+    paths = ("~", "~/a/b", "/c/d/", "/é")
+    request = Request(NONCE, paths=tuple(map(PathQuestion, paths)))
+    told = ("absent =p0^0^p1^2", "absent =p2^3", "path p3 =absent =0 xc3a9 - xc3a9 -")
+    facts = answer(frames((*RECORDS[:2], *told)), request).paths
+    assert all(fact.state is State.ABSENT and not fact.hops for fact in facts.values())
+    assert [(f.absolute, f.at) for f in list(facts.values())[:3]] == [
+        ("/home/me", "/home/me"),
+        ("/home/me/a/b", "/home/me/a"),
+        ("/c/d/", "/c"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        ("absent =p0",),
+        ("absent =p0^",),
+        ("absent =p0^x",),
+        ("absent =p0^-1",),
+        ("absent =p0^1",),
+        ("absent =p0^3",),
+        ("absent =p0^4",),
+        ("absent =p0^99",),
+        ("absent =p0^0^p0^0",),
+        ("absent =p0^0^p7^0",),
+        ("absent =l0.0.file^0",),
+        ("absent =p0^0", "absent =p0^0"),
+        ("absent =p0^0", "path p0 =absent =0 =/a/b - =/a -"),
+    ],
+)
+def test_no_path_is_absent_but_as_agreed(told: tuple[str, ...]) -> None:
+    request = Request(NONCE, paths=(PathQuestion("/a/b"),))
+    assert answer(frames((*RECORDS[:2], "absent =p0^2")), request).paths["/a/b"].at == "/a"
+    refused(frames((*RECORDS[:2], *told)), request)
+
+
 def test_content_that_is_not_what_its_hash_says_is_told_honestly() -> None:
     body = base64.b64encode(b"other").decode()
     fact = answer(changed("data", f"data ={SHA} b{body}"), WHOLE).paths["/f"]

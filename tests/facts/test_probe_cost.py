@@ -8,12 +8,13 @@ from pathlib import Path
 
 from support.probing import NONCE, Shell
 
+from fleet.facts.envfile import read_env_file
 from fleet.facts.request import LaunchQuestion, PathQuestion, Read, Request
 from fleet.secrets import keyed_digest
 
 COUNTED = ("id", "ip", "readlink", "sha256sum", "stat", "tr", "uname")
 TOKEN = "an-EXAMPLE-token"
-ENV = f"# a comment\nexport TOKEN='{TOKEN}'\nMODE=1\n"
+ENV = f"# a comment\nexport TOKEN='{TOKEN}'\nOTHER=x # y\nMODE=1\n"
 
 
 def counting(shell: Shell, folder: Path) -> tuple[Shell, Path]:
@@ -35,6 +36,9 @@ def test_programs_are_started_once_for_all_that_is_asked(dash: Shell, tmp_path: 
     env.write_text(ENV)
     questions = [PathQuestion(str(file), Read.WHOLE) for file in files]
     questions.append(PathQuestion(str(env), Read.ENV, public=("MODE",)))
+    for number in range(3):
+        (tmp_path / f"to{number}").symlink_to(f"file{number}")
+        questions.append(PathQuestion(str(tmp_path / f"to{number}"), Read.HASH))
     launch = LaunchQuestion("sh -c", public=("MODE",), secret=("TOKEN",))
     shell, log = counting(dash, tmp_path)
     request = Request(NONCE, tuple(questions), launches=(launch,), interfaces="no-such-interface")
@@ -44,5 +48,6 @@ def test_programs_are_started_once_for_all_that_is_asked(dash: Shell, tmp_path: 
     told = facts.launches["sh -c"].variables["TOKEN"]
     assert told.digest == keyed_digest(NONCE, TOKEN)
     assert all(facts.content(facts.paths[str(file)]) == file.name.encode() for file in files)
-    # The second digest is that of the value as it is written, with its quotes.
-    assert sorted(log.read_text().split()) == ["sha256sum", "sha256sum", "stat", "tr"]
+    assert facts.paths[str(env)].env == read_env_file(ENV.encode(), nonce=NONCE, public=("MODE",))
+    # All digests are of one program: files', and the values' with and without quotes and comment.
+    assert sorted(log.read_text().split()) == ["readlink", "sha256sum", "stat", "tr"]

@@ -131,6 +131,22 @@ def test_paths_asked_together_are_told_as_each_alone(shell: Shell, tmp_path: Pat
     assert together[f"{tmp_path}/l/e/f"].hops == (Hop(path=f"{tmp_path}/l", target="d"),)
 
 
+@pytest.mark.parametrize("odd", ["line\nfeed", "\nfirst", "last\n", "two\n\nof them", "-n", "a  b"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_links_that_are_read_together_lead_where_each_does(
+    shell: Shell, tmp_path: Path, odd: str, *, turned: bool
+) -> None:
+    targets = ("plain", odd, "end") if turned else (odd, "end")
+    for number, target in enumerate(targets):
+        (tmp_path / f"to {number}").symlink_to(target)
+    names = [str(tmp_path / f"to {number}") for number in range(len(targets))]
+    for some in (names, names[::-1], names[:2]):
+        facts = shell.facts(Request(NONCE, paths=tuple(map(PathQuestion, some)))).paths
+        for name, target in zip(names[: len(some)], targets, strict=False):
+            assert facts[name].hops == (Hop(path=name, target=target),)
+            assert (facts[name].state, facts[name].link) == (State.DANGLING, True)
+
+
 def test_dots_and_slashes(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "d/e").mkdir(parents=True)
     (tmp_path / "f").write_text("x")
@@ -138,6 +154,15 @@ def test_dots_and_slashes(shell: Shell, tmp_path: Path) -> None:
     fact = shell.path_fact(f"{tmp_path}//./to/..//../f", Read.HASH)
     assert fact.final == str(tmp_path / "f")
     assert shell.path_fact("/").final == "/"
+    for name, at in (
+        ("d/.//no/x", "d/no"),
+        ("to/../no", "d/no"),
+        ("d/é/x/", "d/é"),
+        ("no//", "no"),
+    ):
+        fact = shell.path_fact(f"{tmp_path}/{name}")
+        assert (fact.state, fact.at) == (State.ABSENT, f"{tmp_path}/{at}")
+        assert fact.absolute == f"{tmp_path}/{name}"
 
 
 def test_odd_names(shell: Shell, tmp_path: Path) -> None:
@@ -316,6 +341,14 @@ shift 2; exec /usr/bin/stat -c "%04a %u %s %Y %i %U" "$@" """,
     ),
     "no base64": ("base64", "exit 127"),
     "no readlink": ("readlink", "exit 127"),
+    "a readlink of one name": ("readlink", '[ $# = 1 ] || exit 1\nexec /usr/bin/readlink "$1"'),
+    "a readlink of the first name": ("readlink", 'exec /usr/bin/readlink "$1"'),
+    "a sha256sum that lacks /dev/fd": (
+        "sha256sum",
+        """[ $# -gt 0 ] || exec /usr/bin/sha256sum
+for f; do case $f in /dev/fd/*) bad=1 ;; *) /usr/bin/sha256sum "$f" ;; esac; done
+[ -z "$bad" ]""",
+    ),
     "a sha256sum that prints nothing": ("sha256sum", "exit 0"),
     "a sha256sum that lies": ("sha256sum", "echo 0123456789abcdef"),
     "a date that knows no files": ("date", "exit 1"),
@@ -332,7 +365,10 @@ def test_other_tools_give_the_same_facts(dash: Shell, tmp_path: Path, fake: str)
     target.write_bytes(bytes(range(256)) * 4)
     target.chmod(0o4750)
     (tmp_path / "link -> x").symlink_to("a file")
-    request = Request(NONCE, paths=(PathQuestion(str(tmp_path / "link -> x"), Read.WHOLE),))
+    (tmp_path / "link").symlink_to("a file")
+    (tmp_path / "env").write_text("A='x'\nB=y # z\nC=d\n")
+    links = (PathQuestion(str(tmp_path / name), Read.WHOLE) for name in ("link -> x", "link"))
+    request = Request(NONCE, paths=(*links, PathQuestion(str(tmp_path / "env"), Read.ENV)))
     other = Shell(dash.words, f"{tmp_path}/bin:{dash.path}")
     assert other.facts(request) == dash.facts(request)
 

@@ -15,7 +15,8 @@ LC_ALL=C
 export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/opt/homebrew/bin
 _NOTHING=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
-_n=0 _buf=$_NL _k=0 _dn=0 _qn=0 _links=0 _plain=$_NL$_NL _list='' _sha='' _family='' _pack='' _timeout=''
+_n=0 _buf=$_NL _k=0 _dn=0 _qn=0 _vn=0 _links=0 _plain=$_NL$_NL _list='' _sha='' _family='' _pack=''
+_timeout='' _gone='' _ahead=0
 
 # --- records -------------------------------------------------------------------------------
 
@@ -90,12 +91,12 @@ _unseen() { # part, reason
 
 # --- sha256 --------------------------------------------------------------------------------
 
-_sha256() { # files, or stdin
+_sha256() { # files, or stdin; in a subshell, which ends with it
   case $_sha in
-    shasum) shasum -a 256 "$@" ;;
-    openssl) openssl dgst -sha256 -r "$@" ;;
-    sha256) sha256 -q "$@" ;;
-    *) sha256sum "$@" ;;
+    shasum) exec shasum -a 256 "$@" ;;
+    openssl) exec openssl dgst -sha256 -r "$@" ;;
+    sha256) exec sha256 -q "$@" ;;
+    *) exec sha256sum "$@" ;;
   esac
 }
 
@@ -130,6 +131,7 @@ _digest_is() { # value, digest, empty for none -> _r, and known from now on
 
 _digest() { # value -> _r, keyed with the nonce; printf is a builtin (see answer_begin)
   if _digested "$1"; then return 0; fi
+  if [ $_ahead = 1 ]; then _foreseen "$1" && _r=- && return 0; fi
   if [ -n "$_sha" ] || ! _first_digest "$1"; then
     _hasher
     _h=''
@@ -145,6 +147,47 @@ _first_digest() { # value -> _h, and _sha when sha256sum is here and gives the d
   [ -n "$_h" ] && _sha=sha256sum
 }
 
+_foreseen() { # value: its digest will be wanted, so it goes with the files that are hashed next
+  _di=0
+  while [ $_di -lt $_vn ]; do
+    _di=$((_di + 1))
+    ! eval "[ \"\$_vv_$_di\" = \"\$1\" ]" || return 0
+  done
+  [ $_vn -lt 7 ] || return 0 # as many as there are descriptors of one digit
+  _vn=$((_vn + 1))
+  eval "_vv_$_vn=\$1"
+}
+
+_hash_at_once() { # number of a value, file names quoted for eval: nothing, that value and further
+  # ones, and the files, hashed by one program; each value comes through a pipe of its own
+  if [ "$1" -gt $_vn ]; then eval "exec sha256sum /dev/null$_vl$2"; fi
+  eval "_v=\$_vv_$1"
+  printf '%s:%s' "$_N" "$_v" | {
+    [ "$1" = $_vn ] || eval "exec $(($1 + 2))<&0"
+    _hash_at_once $(($1 + 1)) "$2"
+  }
+}
+
+_hash_foreseen() { # file names -> _q, what was printed of these; 1 where not every value is hashed
+  _vl='' _m=0
+  while [ $_m -lt $_vn ]; do
+    _m=$((_m + 1))
+    if [ $_m = $_vn ]; then _l=-; else _l=/dev/fd/$((_m + 2)); fi
+    _vl="$_vl $_l"
+  done
+  _q=$(_hash_at_once 1 "$1" 2>/dev/null)
+  case $_q in "$_NOTHING"*"$_NL"*) ;; *) return 1 ;; esac
+  _m=0 _sha=sha256sum
+  for _l in $_vl; do
+    _m=$((_m + 1)) _q=${_q#*"$_NL"} _v=${_q%%"$_NL"*}
+    case $_v in *" $_l") ;; *) return 1 ;; esac
+    _hash_of "$_v"
+    eval "_v=\$_vv_$_m _vv_$_m=''"
+    [ -z "$_h" ] || _digest_is "$_v" "$_h"
+  done
+  case $_q in *"$_NL"*) _q=${_q#*"$_NL"} ;; *) _q='' ;; esac
+}
+
 _var() { # key, name, public|secret, value
   if [ "$3" = public ]; then
     _enc "$4"
@@ -156,6 +199,7 @@ _var() { # key, name, public|secret, value
 }
 
 _later() { # key, name, value: a secret that is told as soon as files are hashed, by the same program
+  _digested "$3" || _foreseen "$3"
   _qn=$((_qn + 1))
   eval "_qk_$_qn=\$1 _qx_$_qn=\$2 _qv_$_qn=\$3"
 }
@@ -184,11 +228,13 @@ _platform() { # -> _c _hn _mc: the system's name, the machine's, and what kind i
   _hn=$_a
 }
 
-_characters() { # those that cannot stand in a script's own text
-  _q=$(printf '\005\001:\357\273\277:\001-\010\016-\037\177: \t\r\v\f:')
+_characters() { # those that cannot stand in a script's own text; -> _q, what printf is
+  _q=$(type printf 2>/dev/null
+    printf '\n\005\001:\357\273\277:\001-\010\016-\037\177: \t\r\v\f:')
+  _t=${_q%"$_NL"*} _q=${_q##*"$_NL"}
   _WS=${_q%:} _WS=${_WS##*:}
   _CTL=${_q#*:} _BOM=${_CTL%%:*} _CTL=${_CTL#*:} _CTL=${_CTL%%:*}
-  _BAD=${_q%%:*} _SOH=${_BAD#?} _BAD=${_BAD%?}
+  _BAD=${_q%%:*} _SOH=${_BAD#?} _BAD=${_BAD%?} _q=$_t
 }
 
 _user() { # -> _ui its number, _ow its name, empty where it has none
@@ -211,7 +257,7 @@ answer_begin() { # nonce, seconds for a launching shell, hashes that are known
   _characters
   _out begin =fleet.answer/1
   _flush # whatever follows, somebody answers
-  case $(type printf 2>/dev/null) in
+  case $_q in
     *builtin*) ;;
     *) _out unfit '=its sh has no builtin printf, so secrets could not be kept off command lines'
       _flush

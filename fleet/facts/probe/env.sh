@@ -69,8 +69,19 @@ _env_line() { # key, number, line, the same masked, public names
         esac
       fi ;;
   esac
+  [ $_ahead = 0 ] || return 0
   _enc "$_txt"
   _out line "$1" "=$2" "$_b" "$_r" "$_d1" "$_d2" "$_d3"
+}
+
+_env_ahead() { # file, size, public names: what of it will be digested, found out before files are hashed
+  ! _short "$1" "$2" 2>/dev/null || _ahead=1
+  while [ $_ahead = 1 ] && [ -n "$_ec" ]; do
+    case $_ec in *"$_NL"*) ;; *) _ec=$_ec$_NL ;; esac
+    _l=${_ec%%"$_NL"*} _ec=${_ec#*"$_NL"}
+    _env_line '' 0 "$_l" "$_l" "$3"
+  done
+  _ahead=0
 }
 
 _short() { # file, size -> _ec: its text, read without a program; 1 where it is long, or no text

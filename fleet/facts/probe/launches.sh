@@ -10,14 +10,13 @@ _REPORT=$_REPORT'printf "@%s %s\n%s\n" $fleet_nonce "$fleet_n" "$fleet_v"; done;
 _REPORT=$_REPORT'printf "@%s ]\n" $fleet_nonce'
 
 # What programs of its PATH say of themselves, after all that it exports: they may never end. Each is
-# the first that lies there, and not more of it is read than a version takes.
+# the first that lies there, and of what it says no more is kept than a version takes.
 _ASK='for fleet_n in $fleet_programs; do fleet_p=$PATH:; while [ -n "$fleet_p" ]; do '
 _ASK=$_ASK'fleet_v=${fleet_p%%:*}; fleet_p=${fleet_p#*:}; fleet_v=${fleet_v%/}/${fleet_n%%=*}; '
 _ASK=$_ASK'if [ -f "$fleet_v" ] && [ -x "$fleet_v" ]; then '
 _ASK=$_ASK'printf "@%s program %s\n" $fleet_nonce "$fleet_v"; '
-_ASK=$_ASK'"$fleet_v" "${fleet_n#*=}" </dev/null 2>/dev/null | for fleet_i in 1 2 3 4; do '
-_ASK=$_ASK'IFS= read -r fleet_l || [ -n "$fleet_l" ] || break; printf "%s\n" "$fleet_l"; done; '
-_ASK=$_ASK'break; fi; done; done; printf "@%s )\n" $fleet_nonce'
+_ASK=$_ASK'"$fleet_v" "${fleet_n#*=}" </dev/null 2>/dev/null; printf "\n"; '
+_ASK=$_ASK'break; fi; done; done'
 
 _original() { # give back the environment the probe was started with
   PATH=$_P0
@@ -48,6 +47,8 @@ _limited() { # command...: its status; 124 and _late=1 when it was ended after _
 }
 
 _watched() { # command...: its status -> _q
+  _program sleep
+  _sleep=$_dir/sleep
   "$@" &
   _pid=$!
   (
@@ -76,9 +77,8 @@ _ending() { # status, _late -> _r: how a program ended that did not do its work
 _find_timeout() { # -> _timeout, empty where there is none that takes these arguments
   [ -z "${_timeout_known-}" ] || return 0
   _timeout_known=1
-  _timeout=$(command -v timeout) || _timeout=''
-  _sleep=$(command -v sleep)
-  [ -n "$_timeout" ] || return 0
+  _program timeout || return 0
+  _timeout=$_dir/timeout
   # A program of its own takes them; of one that is many, reached by a link, it has to be seen.
   if [ -f "$_timeout" ] && ! [ -L "$_timeout" ]; then return 0; fi
   "$_timeout" -s KILL 5 true >/dev/null 2>&1 || _timeout=''
@@ -99,13 +99,34 @@ _variables() { # key, public names, secret names: from _ans
   done
 }
 
+_reported() { # stdin -> stdout, what stands between the marks, and how it ended; no noise is kept
+  _q='' _m=0 _i=-1
+  while IFS= read -r _l; do
+    case $_l in
+      "@$_N="*) _q=$_q$_NL$_l && break ;;
+      "@$_N ["*) _m=1 ;;
+      "@$_N program "*) _i=205 ;;
+      "@$_N ]"*) _q=$_q$_NL$_l _m=0 ;;
+    esac
+    if [ $_m = 0 ]; then
+      # Of a program, which is named in the first line, the next four; one that does not end is left.
+      [ $_i -ge 0 ] || continue
+      _i=$((_i - 1))
+      [ $_i -gt 0 ] || break
+      [ $_i -ge 200 ] || continue
+    fi
+    _q=$_q$_NL$_l
+  done
+  printf '%s\n' "$_q"
+}
+
 _run() { # command...: what it reports between its marks -> _ans, its status and _late -> _rc
   _ans=$(
     {
       _original
       _limited "$@" </dev/null
-      printf '\n@%s=%s\n\n' "$_N" "$? $_late" # one line more than needed: some sed read one ahead
-    } 2>/dev/null | sed -n -e "/^@$_N=/{p;q;}" -e "/^@$_N \[/,/^@$_N $_lend/p"
+      printf '\n@%s=%s\n' "$_N" "$? $_late"
+    } 2>/dev/null | _reported
   )
   _rc=${_ans##*"@$_N="}
 }
@@ -115,11 +136,11 @@ want_versions() { # program=argument...: what the next launch asks for
 }
 
 ask_launch() { # key, public names, secret names, shell words...
-  _ke=$1 _pu=$2 _se=$3 _lp='' _lok=0 _lend=']' _told=''
+  _ke=$1 _pu=$2 _se=$3 _lp='' _lok=0 _told=''
   _lr="fleet_nonce=$_N fleet_names=\"PATH $_pu $_se\"; $_REPORT"
   if [ -n "${_programs-}" ]; then
     _lr="$_lr; fleet_programs=\"$_programs\"; $_ASK"
-    _programs='' _lend=')'
+    _programs=''
   fi
   shift 3
   if [ $# -gt 0 ]; then
@@ -137,7 +158,7 @@ ask_launch() { # key, public names, secret names, shell words...
       _out launch "$_ke" =ok -
       _variables "$_ke" "$_pu" "$_se"
       ! _value PATH || _lp=$_v
-      [ $_lend = ']' ] || _told=${_ans#*"$_NL@$_N ]"} ;;
+      _told=${_ans#*"$_NL@$_N ]"} ;;
     *)
       _late=${_rc#* }
       _ending "${_rc% *}" "$_late"
@@ -158,8 +179,8 @@ ask_check() { # key, program, arguments...: how its check ended, and which line 
   # its words stay here, for they may quote a secret
   _ke=$1 _nm=$2
   shift 2
-  _program "$_nm" || { _out check "$_ke" =missing - -; return 0; }
   _find_timeout
+  _program "$_nm" || { _out check "$_ke" =missing - -; return 0; }
   _r=$(
     {
       _original
@@ -180,11 +201,11 @@ ask_check() { # key, program, arguments...: how its check ended, and which line 
 }
 
 ask_crontab() { # word: how many lines of this user's crontab hold it, comments left out
+  _find_timeout
   if ! _program crontab; then
     _out crontab =0 # no cron, so nothing is started by it
     return 0
   fi
-  _find_timeout
   _r=$(
     _limited "$_dir/crontab" -l </dev/null 2>&1
     printf '\n@%s=%s' "$_N" "$? $_late"

@@ -2,6 +2,23 @@
 
 # --- paths ---------------------------------------------------------------------------------
 
+_link_is() { # link, its target: remembered
+  _links=$((_links + 1))
+  eval "_lp_$_links=\$1 _lt_$_links=\$2"
+}
+
+_readlinks() { # file names quoted for eval, their number (_fp_1.. in turn): all by one program
+  _r=$(eval "readlink$1" 2>/dev/null && printf x) || return 0
+  # A target of several lines, or some readlink that takes one name: each is read by itself later.
+  case $_NL$_r in *"$_NL$_NL"*) return 0 ;; esac
+  _lines "$_r" $(($2 + 1)) _ft || return 0
+  _j=0
+  while [ $_j -lt "$2" ]; do
+    _j=$((_j + 1))
+    eval "_link_is \"\$_fp_$_j\" \"\$_ft_$_j\""
+  done
+}
+
 _readlink() { # link -> _t; remembers what was read
   _j=0
   while [ $_j -lt $_links ]; do
@@ -19,8 +36,7 @@ _readlink() { # link -> _t; remembers what was read
   else
     return 1
   fi
-  _links=$((_links + 1))
-  eval "_lp_$_links=\$1 _lt_$_links=\$_t"
+  _link_is "$1" "$_t"
 }
 
 _stop() { # state, where, why
@@ -105,28 +121,67 @@ _reading() { # read: a final that is there, and may be looked at, but not read
   _stop unreadable "$_cur" 'permission denied: this user may not read it'
 }
 
-_closed() { # key: folders that matter to a change of _asked, and that may not be written in
+_closed() { # key: folders that matter to a change of _asked, and that may not be written in; _shut=1
   case $_state in
     absent) _x=$_cur _y=$_cur ;;
     present) _x=${_asked%/*} _y=${_cur%/*} ;;
     *) _x=${_asked%/*} _y=$_x ;;
   esac
+  _shut=0
   for _q in "${_x:-/}" "${_y:-/}"; do
     if ! [ -d "$_q" ] || [ -w "$_q" ]; then continue; fi
     _enc "$_q"
     _out closed "$1" "$_r"
+    _shut=1
   done
 }
 
-ask_path() { # key, read (s h p w l i j n e), limit, path, public names for j and e
-  case $4 in
-    '~') _q=$_HOME ;;
-    '~/'*) _q=${_HOME%/}/${4#'~/'} ;;
-    *) _q=$4 ;;
+_absolute() { # path -> _asked
+  case $1 in
+    '~') _asked=$_HOME ;;
+    '~/'*) _asked=${_HOME%/}/${1#'~/'} ;;
+    *) _asked=$1 ;;
   esac
-  _asked=$_q
+}
+
+_plainly_absent() { # key: nothing more is to be said of it than where it ends, told with others
+  case $_state$_shut$_hops$_why in absent00) ;; *) return 1 ;; esac
+  case $_asked in *[!\ -~]*) return 1 ;; "$_at"*) ;; *) return 1 ;; esac
+  _gone="$_gone $1 $((${#_asked} - ${#_at}))"
+}
+
+_tell_gone() { # of each its key, and how much of its path was not reached
+  [ -n "$_gone" ] || return 0
+  _out absent "=${_gone# }"
+  _gone=''
+}
+
+ask_paths() { # key, read, limit, path, public names of each path; what ask_path takes
+  _see_links "$@"
+  while [ $# -ge 5 ]; do
+    ask_path "$1" "$2" "$3" "$4" "$5" p
+    shift 5
+  done
+}
+
+_see_links() { # as ask_paths: reads the links that paths end with, which nearly all links do
+  _fl='' _fn=0
+  while [ $# -ge 5 ]; do
+    _absolute "$4"
+    if [ -L "$_asked" ]; then
+      _fn=$((_fn + 1)) _fl="$_fl \"\$_fp_$_fn\""
+      eval "_fp_$_fn=\$_asked"
+    fi
+    shift 5
+  done
+  [ $_fn -lt 2 ] || _readlinks "$_fl" $_fn
+}
+
+ask_path() { # key, read (s h p w l i j n e), limit, path, public names for j and e, p for a question
+  _absolute "$4"
   _walk "$1" "$_asked"
   _closed "$1"
+  if [ -n "${6-}" ] && _plainly_absent "$1"; then return 0; fi
   _final=$_cur
   if [ "$_state" = present ]; then _reading "$2"; else _final=''; fi
   if [ -L "${_asked%/}" ]; then _a==1; else _a==0; fi
@@ -188,10 +243,10 @@ _ls_line() { # file -> _r: mode uid size mtime inode owner, as ls and date tell
   _r="$_r $3 $_sz ${_mt:--} - $_ow"
 }
 
-_stat() { # file names, quoted for eval
+_stat() { # file names, quoted for eval; in a subshell, which ends with it
   case $_family in
-    gnu) eval "stat -c '%a %u %s %Y %i %U' $1" 2>/dev/null ;;
-    bsd) eval "stat -f '%Mp%Lp %u %z %m %i %Su' $1" 2>/dev/null ;;
+    gnu) eval "exec stat -c '%a %u %s %Y %i %U' $1" 2>/dev/null ;;
+    bsd) eval "exec stat -f '%Mp%Lp %u %z %m %i %Su' $1" 2>/dev/null ;;
   esac
 }
 
@@ -252,24 +307,26 @@ _sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
       eval "_rd_$_j=t\$_rd_$_j"
       continue
     fi
-    case $_ki in file[eij]) continue ;; esac
+    case $_ki in
+      filee) eval "_env_ahead \"\$_f_$_j\" $_sz \"\$_pub_$_j\"" && continue ;;
+      file[ij]) continue ;;
+    esac
     _sn=$((_sn + 1)) _sl="$_sl \"\$_f_$_j\""
     eval "_at_$_sn=$_j"
   done
+  if [ $_vn -gt 0 ] && [ $((_vn + _sn)) -gt 1 ] && _with_foreseen; then return 0; fi
+  _vn=0
   [ $_sn -gt 0 ] || return 0
-  if [ -z "$_sha" ] && [ $_qn -gt 0 ] && _first_sums; then return 0; fi
   _hasher
   [ "$_sha" != none ] || return 0
   ! _r=$(eval "_sha256$_sl" 2>/dev/null) || _summed "$_r" $_sn
 }
 
-_first_sums() { # with a secret that waits, and with nothing, which shows what the tool is worth
-  _q=$(printf '%s:%s' "$_N" "$_qv_1" | eval "sha256sum /dev/null -$_sl" 2>/dev/null)
-  case $_q in "$_NOTHING"*"$_NL"*) ;; *) return 1 ;; esac
-  _sha=sha256sum _q=${_q#*"$_NL"}
-  _hash_of "${_q%%"$_NL"*}"
-  [ -z "$_h" ] || _digest_is "$_qv_1" "$_h"
-  _summed "${_q#*"$_NL"}" $_sn
+_with_foreseen() { # the same, with the values whose digests will be wanted
+  case $_sha in '' | sha256sum) ;; *) return 1 ;; esac
+  _hash_foreseen "$_sl" || return 1
+  _vn=0
+  _summed "$_q" $_sn
 }
 
 _summed() { # lines of a tool, their expected number -> _sum_1..
@@ -349,6 +406,7 @@ _entries() { # key, folder
 }
 
 answer_paths() { # answer for all paths that were walked since the last time
+  _tell_gone
   if [ $_k = 0 ]; then _waiting; return 0; fi
   _stat_out
   _sums
