@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from fleet.engine.kept import Keeper, Seen
 
 
+_OF_TEMPLATES = (Compose, Config, Service, Template)
+
+
 class Judged(NamedTuple):
     """One target, judged.
 
@@ -62,7 +65,7 @@ class Standards:
         """Yield the templates of files that are held against them; a gate says where one lacks."""
         for r in resolved:
             for artifact in r.artifacts.values():
-                if isinstance(artifact, Compose | Config | Service | Template):
+                if isinstance(artifact, _OF_TEMPLATES):
                     text = self._template(artifact.template)
                     if text is not None:
                         yield artifact.template, text

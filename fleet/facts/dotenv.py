@@ -258,7 +258,7 @@ class _Reader:
             return self._sh_command(found, value, follows)
         if spans:
             return spans
-        if found.value[:1] in (b"'", b'"') and value.inner() is not None:
+        if found.value[:1] in (b"'", b'"') and unquoted(value.text) is not None:
             return self._sh_quoted(value)
         if b"\\" in trimmed(found.value):
             return ESCAPES
@@ -297,7 +297,13 @@ def _assigned(line: EnvLine) -> Assignment | None:
     """Return what a line assigns; a line that was masked whole assigns nothing."""
     if line.masked and line.raw is None:
         return None
-    return assignment(line.text.encode("utf-8", "surrogateescape"))
+    return _assignment(line.text)
+
+
+# What travels of a line holds no secret, and most of it is the same on every target.
+@lru_cache(maxsize=1024)
+def _assignment(text: str) -> Assignment | None:
+    return assignment(text.encode("utf-8", "surrogateescape"))
 
 
 def _closing(text: str) -> int:
@@ -310,6 +316,7 @@ def _closing(text: str) -> int:
     return 0
 
 
+@lru_cache(maxsize=1024)
 def _scan(text: str, quote: str = "", *, single: bool) -> tuple[str, str]:
     """Tell what is open where a line ends, and what of it stands outside quotes and escapes.
 

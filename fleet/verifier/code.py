@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.dataclass import dataclass
 
@@ -36,8 +36,7 @@ _FUNCTIONS = frozenset({"arrow_function", "function_expression"})
 _STRINGS = frozenset({"string", "template_string"})
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word or sign that runs.
 
     Attributes:

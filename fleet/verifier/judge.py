@@ -141,11 +141,12 @@ class _Court:
         return look is not None and artifact in look.resolved.artifacts
 
     def _judged(self, system: System, gate: Gate) -> Judgement:
-        if gate.id not in self.judged:
+        held = self.judged.get(gate.id)
+        if held is None:
             # A cycle among needs ends here: the gate met again counts as one that told no cause.
             self.judged[gate.id] = _CIRCLE
-            self.judged[gate.id] = self._judge(system, gate)
-        return self.judged[gate.id]
+            held = self.judged[gate.id] = self._judge(system, gate)
+        return held
 
     def _judge(self, system: System, gate: Gate) -> Judgement:
         if gate.kinds and self.target.kind.value not in gate.kinds:
@@ -181,18 +182,19 @@ def _finding(
     judgement: Judgement,
     fixed_by: tuple[str, ...] = (),
 ) -> Finding:
+    verdict, message, evidence, remedy, follows = judgement
     return Finding(
         target=target.name,
         system=system.system,
         gate=gate.id,
-        verdict=judgement.verdict,
+        verdict=verdict,
         severity=gate.severity,
-        required=is_required(target, gate) or (gate.where_seen and judgement.verdict in _SEEN),
-        message=judgement.message,
-        evidence=judgement.evidence,
+        required=is_required(target, gate) or (gate.where_seen and verdict in _SEEN),
+        message=message,
+        evidence=evidence,
         since=str(gate.since) if gate.since else None,
-        remedy=judgement.remedy or gate.remedy or None,
-        follows=judgement.follows,
+        remedy=remedy or gate.remedy or None,
+        follows=follows,
         capabilities=(gate.gives,) if gate.gives else (),
         fixed_by=fixed_by,
     )
@@ -201,4 +203,6 @@ def _finding(
 def is_required(target: Target, gate: Gate) -> bool:
     """Tell whether a gate's verdict decides the exit code on a target."""
     wanted = target.require
-    return gate.always or gate.gives in wanted or any(name in wanted for name in gate.serves)
+    if gate.always or gate.gives in wanted:
+        return True
+    return bool(gate.serves) and any(name in wanted for name in gate.serves)

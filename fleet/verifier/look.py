@@ -19,6 +19,7 @@ from fleet.inventory.model import SecretRef, Target, Value
 from fleet.secrets import Secret, keyed_digest
 from fleet.systems.ask import launches_of
 from fleet.systems.resolve import Resolved
+from fleet.verifier.code import Code
 from fleet.verifier.model import Judgement
 from fleet.verifier.toolkit import Toolkit
 
@@ -72,6 +73,7 @@ class Look:
         toolkit: the toolkit's history on the controller, None when no clone is declared.
         blobs: contents the controller knew before, by sha256 (facts then carry no bytes).
         templates: texts of the templates of files that are held against them, by name.
+        read: artifacts that a marker was looked for in: what was read of each, or why nothing was.
     """
 
     target: Target
@@ -83,6 +85,9 @@ class Look:
     toolkit: Toolkit | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
+    read: dict[str, Judgement | tuple[Code, tuple[str, ...]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _launches: list[LaunchFact] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def value(self, name: str) -> Value:

@@ -12,11 +12,20 @@ from fleet.verifier.paths import hidden, way
 
 def judge_marker(look: Look, gate: Gate) -> Judgement:
     """Judge a marker gate by the content that the artifact's path finally leads to."""
-    if gate.marker is None:
+    marker = gate.marker
+    if marker is None:
         raise TypeError(f"{gate.id} has no marker")
-    fact = look.artifact(gate.marker.artifact)
+    read = look.read.get(marker.artifact)
+    if read is None:
+        read = look.read[marker.artifact] = _read(look, marker.artifact)
+    return read if isinstance(read, Judgement) else _judge(gate, marker, *read)
+
+
+def _read(look: Look, artifact: str) -> Judgement | tuple[Code, tuple[str, ...]]:
+    """Return an artifact's code and what names it; a judgement where it cannot be looked into."""
+    fact = look.artifact(artifact)
     if fact is None:
-        return not_applicable(f"no {gate.marker.artifact} is declared here")
+        return not_applicable(f"no {artifact} is declared here")
     unseen = hidden(fact)
     if unseen:
         return unseen
@@ -26,7 +35,7 @@ def judge_marker(look: Look, gate: Gate) -> Judgement:
     if content is None:
         return not_checked(fact.why or "its content was not read", way(fact))
     code = read_code(content, script=is_script(fact.final or fact.path))
-    return _judge(gate, gate.marker, code, named(look, fact, content))
+    return code, named(look, fact, content)
 
 
 def _judge(gate: Gate, marker: Marker, code: Code, name: tuple[str, ...]) -> Judgement:

@@ -5,15 +5,14 @@ exactly the marker. In plain text it is a substring of a line outside comments.
 """
 
 import re
+from typing import NamedTuple
 
-from fleet.dataclass import dataclass
 from fleet.verifier.code import Code
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*|\d[\w.]*|\S")
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(NamedTuple):
     """Where a marker stands as code: the first line, or None when it does not."""
 
     marker: str

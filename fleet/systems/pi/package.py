@@ -1,5 +1,7 @@
 """Which pi a launch starts: told by the package.json above it, never by running it."""
 
+from functools import lru_cache
+
 from fleet.dataclass import dataclass
 from fleet.facts.jsontext import read_json
 from fleet.facts.paths import State
@@ -36,16 +38,22 @@ def package_of(look: Look, command: CommandFact) -> Package | None:
     if command.file is None or command.file.state is not State.PRESENT:
         return None
     file = command.file.final or command.file.path
+    return Package(file, *_told_by(look.content(command.manifest) or b""))
+
+
+@lru_cache(maxsize=64)
+def _told_by(manifest: bytes) -> tuple[str, ...]:
+    """Return name, version and range of node that a manifest tells; nothing where it is none."""
     try:
-        manifest = read_json(look.content(command.manifest) or b"")
+        told = read_json(manifest)
     except (ValueError, RecursionError):
-        return Package(file)
-    if not isinstance(manifest, dict):
-        return Package(file)
-    engines = manifest.get("engines")
+        return ()
+    if not isinstance(told, dict):
+        return ()
+    engines = told.get("engines")
     engine = engines.get("node") if isinstance(engines, dict) else ""
-    told = [manifest.get("name"), manifest.get("version"), engine]
-    return Package(file, *(str(text) if isinstance(text, str) else "" for text in told))
+    wanted = [told.get("name"), told.get("version"), engine]
+    return tuple(str(text) if isinstance(text, str) else "" for text in wanted)
 
 
 def packages(look: Look, launch: LaunchFact) -> list[Package]:
