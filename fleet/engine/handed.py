@@ -42,6 +42,7 @@ class _Both:
 
 
 _BOTH: list[_Both] = []
+_new = tuple.__new__  # of a rest that was a finding's: its length need not be looked at
 _set = object.__setattr__  # facts are frozen, once they are made
 
 
@@ -92,7 +93,7 @@ def _joined(
     milliseconds: int,
 ) -> TargetResult:
     name = (target.name,)
-    findings = tuple([Finding._make(name + rest) for rest in rests])
+    findings = tuple([_new(Finding, name + rest) for rest in rests])
     return TargetResult(target, facts, findings, trouble, milliseconds)
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from fleet.dataclass import dataclass
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from fleet.verifier.fleetwide.table import Table
 
 NOTHING = "nothing required was checked"
+_FAILURES = frozenset({Verdict.FAIL})
+_STRICTLY = frozenset({Verdict.FAIL, Verdict.WARN})
 UNSEEN = frozenset({Verdict.NOT_CHECKED, Verdict.UNREACHABLE, Verdict.ERROR})
 
 
@@ -61,7 +64,7 @@ class Run:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return all findings, target by target, then those about the fleet."""
-        return (*(f for result in self.results for f in result.findings), *self.fleetwide)
+        return (*chain.from_iterable([r.findings for r in self.results]), *self.fleetwide)
 
     def counts(self) -> Counter[Verdict]:
         """Count findings by verdict; verdicts that did not occur count 0."""
@@ -83,15 +86,22 @@ def deciding(run: Run) -> list[Finding]:
     Required ones do; with ``strict`` advisory ones too. What only follows from a waived failure
     does not.
     """
-    beside = excused(run.findings)
-    return [
-        f for f in run.findings if (f.required or run.strict) and (f.target, f.gate) not in beside
-    ]
+    return _deciding(run.findings, strict=run.strict)
+
+
+def _deciding(findings: tuple[Finding, ...], *, strict: bool) -> list[Finding]:
+    beside = excused(findings)
+    decide = [f for f in findings if f.required or strict]
+    return [f for f in decide if (f.target, f.gate) not in beside] if beside else decide
 
 
 def failing(verdict: Verdict, *, strict: bool) -> bool:
     """Whether a verdict that decides is a failure: ``fail``, and with ``strict`` ``warn`` too."""
-    return verdict is Verdict.FAIL or (strict and verdict is Verdict.WARN)
+    return verdict in _failures(strict=strict)
+
+
+def _failures(*, strict: bool) -> frozenset[Verdict]:
+    return _STRICTLY if strict else _FAILURES
 
 
 def conclude(run: Run) -> Conclusion:
@@ -103,7 +113,8 @@ def conclude(run: Run) -> Conclusion:
 
 
 def _concluded(decide: list[Finding], *, strict: bool) -> Conclusion:
-    failed = [f for f in decide if failing(f.verdict, strict=strict)]
+    failures = _failures(strict=strict)
+    failed = [f for f in decide if f.verdict in failures]
     if failed:
         return Conclusion(2, _told(failed, "failed"))
     unseen = [f for f in decide if f.verdict in UNSEEN]
@@ -132,9 +143,9 @@ def in_short(result: TargetResult, *, strict: bool = False) -> tuple[bool, str]:
 
     What the fleet as a whole comes down to may still be otherwise.
     """
-    alone = Run("", "", datetime.min, datetime.min, (result,), strict)  # noqa: DTZ901 - never shown
-    decide = deciding(alone)
-    failed = [f.gate for f in decide if failing(f.verdict, strict=strict)]
+    decide = _deciding(result.findings, strict=strict)
+    failures = _failures(strict=strict)
+    failed = [f.gate for f in decide if f.verdict in failures]
     if failed:
         return False, f"failed: {', '.join(failed)}"
     if result.trouble is not None:

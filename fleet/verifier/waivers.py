@@ -60,6 +60,8 @@ def _applied(finding: Finding, waiver: Waiver | None, today: date) -> Finding:
 def excused(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
     """Return (target, gate) of what was not asked because a waived failure tells its cause."""
     accepted = {(f.target, f.gate) for f in findings if f.verdict is Verdict.WAIVED}
+    if not accepted:
+        return frozenset()
     return frozenset(
         (f.target, f.gate)
         for f in findings
