@@ -106,6 +106,17 @@ def test_a_check_of_an_image_imports_what_it_needs_and_no_more(tmp_path: Path) -
     assert not {name for name in loaded if name.startswith(NEEDLESS)}
 
 
+def test_what_was_made_is_not_searched_for_garbage_as_it_ends() -> None:
+    last = "import atexit, gc; atexit.register(lambda: print('frozen', gc.get_freeze_count()))\n"
+    program = f"{last}from fleet.cli.main import main; main(['--version'])"
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    word, count = result.stdout.splitlines()[-1].split()
+    assert word == "frozen"
+    assert int(count) > 1000
+
+
 def test_it_starts_at_once() -> None:
     """Count the processor's time: it hardly depends on what else the machine does."""
 
