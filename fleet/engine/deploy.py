@@ -8,6 +8,7 @@ import getpass
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from fleet.dataclass import dataclass
@@ -292,7 +293,9 @@ def _apply(planned: TargetPlan, context: Context, options: DeployOptions) -> Tar
     if made is None:
         return TargetApplied(target, trouble=planned.trouble)
     try:
-        script, payload = program(made, holder=holder(), reveal=context.secrets.reveal)
+        script, payload = program(
+            made, holder=holder(), since=datetime.now(UTC), reveal=context.secrets.reveal
+        )
         seconds = max(options.timeout, made.seconds)
         with context.connections.to(target, timeout=seconds) as connector:
             applied = read_outcome(

@@ -25,6 +25,7 @@ from fleet.facts.request import (
     Read,
     Request,
 )
+from fleet.facts.text import bare_script
 
 ANSWER = "fleet.answer/1"
 PUBLIC_FLAGS = ("--host", "--port", "--palace")
@@ -47,7 +48,6 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+")
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%-]+")
 _NONCE = re.compile(r"[A-Za-z0-9_-]{4,128}")
-_COMMENT_OR_INDENT = re.compile(r"^[ \t]*(?:#.*\n)?", re.MULTILINE)
 _SPECIAL = re.compile(r"([].[\\^$*+?(){}|])")
 
 
@@ -262,4 +262,4 @@ def probe_part(name: str) -> str:
 @cache
 def _part(name: str) -> str:
     text = files("fleet.facts").joinpath("probe", f"{name}.sh").read_text("utf-8")
-    return _COMMENT_OR_INDENT.sub("", text)
+    return bare_script(text)

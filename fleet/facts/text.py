@@ -1,9 +1,11 @@
 """Text of a target, made fit to be shown."""
 
+import re
 import unicodedata
 
 LIMIT = 200
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_COMMENT_OR_INDENT = re.compile(r"^[ \t]*(?:#.*\n)?", re.MULTILINE)
 
 
 def printable(text: str, limit: int = LIMIT) -> str:
@@ -22,3 +24,8 @@ def _visible(char: str) -> str:
     if unicodedata.category(char) not in _UNSAFE:
         return char
     return char.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def bare_script(text: str) -> str:
+    """Return a shell script without its comments and indents: what a target needs not be sent."""
+    return _COMMENT_OR_INDENT.sub("", text)

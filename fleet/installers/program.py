@@ -10,10 +10,12 @@ import posixpath
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import field
+from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.resources import files
 
 from fleet.dataclass import dataclass
+from fleet.facts.text import bare_script
 from fleet.installers import ledger as ledgers
 from fleet.installers.content import Reveal, filled
 from fleet.installers.kinds.block import markers
@@ -43,19 +45,20 @@ LIBRARY = ("hold.sh", "files.sh", "together.sh", "programs.sh")
 LEDGER_MODE = 0o600
 
 
-def program(plan: Plan, *, holder: str, reveal: Reveal) -> tuple[str, Secret]:
+def program(plan: Plan, *, holder: str, since: datetime, reveal: Reveal) -> tuple[str, Secret]:
     """Return the library and the payload that carry out a plan.
 
     Args:
         plan: what to do; a saved plan does, its guards are checked on the target.
         holder: who does it (``user@controller``), told to a second operator and kept in the
             ledger.
+        since: when that one began, told as well.
         reveal: gives a secret's value.
 
     Raises:
         SecretError: a secret has no value, or one that the file it goes to cannot hold.
     """
-    writer = _Writer(plan, reveal, _one_line(holder))
+    writer = _Writer(plan, reveal, _one_line(holder), since)
     return library(), Secret(writer.payload())
 
 
@@ -63,7 +66,8 @@ def program(plan: Plan, *, holder: str, reveal: Reveal) -> tuple[str, Secret]:
 def library() -> str:
     """Return the constant half of every apply program: functions only."""
     folder = files("fleet.installers") / "shell"
-    return "\n".join((folder / name).read_text(encoding="utf-8") for name in LIBRARY)
+    text = "\n".join((folder / name).read_text(encoding="utf-8") for name in LIBRARY)
+    return bare_script(text)
 
 
 def _one_line(text: str) -> str:
@@ -77,6 +81,7 @@ class _Writer:
     plan: Plan
     reveal: Reveal
     holder: str
+    since: datetime
     contents: list[str] = field(default_factory=list)
     guards: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
@@ -96,6 +101,7 @@ class _Writer:
             f"MARK={word(self.plan.mark)}",
             f"STATE={word(state)}",
             f"HOLDER={word(self.holder)}",
+            f"SINCE={self.since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
             f"HOME={word(home)}",
             "export HOME",
             # Before the machine's own, as a login shell has it: what was installed a step ago, a
@@ -104,7 +110,7 @@ class _Writer:
         ]
         made = self.plan.state_folders
         head += _function(
-            "homes", [*(f"try mkdir -p -m 700 {word(f)} || return 1" for f in made), ":"]
+            "homes", [f"try mkdir -p -m 700 {words(made)} || return 1" if made else ":"]
         )
         head += _function("unhome", _emptied(reversed(made)))
         head += [*self.contents, *_function("record", [printed(self.recorded().encode())])]
@@ -120,6 +126,7 @@ class _Writer:
                 *_function("j_steps", list(reversed(self.journal))),
                 *_function("j_home", home),
                 *_function("j_gone", _emptied(self.plan.gone)),
+                "" if self.plan.gone else "folders=none",
                 "",
             ]
         )

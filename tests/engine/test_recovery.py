@@ -1,6 +1,7 @@
 """An apply that was killed: the next command undoes it, and goes on to what it was asked for."""
 
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 from support.homes import Homes
@@ -22,8 +23,8 @@ ALONE = ("--limit", "one")
 def killed(homes: Homes, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return what runs a command whose program kills itself before its last step."""
 
-    def cut(plan: Plan, *, holder: str, reveal: Reveal) -> tuple[str, Secret]:
-        library, payload = program(plan, holder=holder, reveal=reveal)
+    def cut(plan: Plan, *, holder: str, since: datetime, reveal: Reveal) -> tuple[str, Secret]:
+        library, payload = program(plan, holder=holder, since=since, reveal=reveal)
         head, last, tail = payload.reveal().rpartition("\ncommit\n")
         return library, Secret(f"{head}\nkill -9 $${last}{tail}")
 

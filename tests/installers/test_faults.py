@@ -11,14 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support.bench import HOLDER, SHELLS, Bench, snapshot
+from support.bench import SHELLS, Bench, snapshot
 from support.cutting import counted, cut_at, without_perl
 
 from fleet.errors import FleetError, TargetBusy
 from fleet.installers.items import BlockBody, FileBody, Item, LinkBody, MergeBody
 from fleet.installers.model import Content, Plan, Run, Step
 from fleet.installers.outcome import read_outcome
-from fleet.installers.program import program
 
 
 def file(path: str, data: bytes, name: str = "file") -> Item:
@@ -238,7 +237,7 @@ class Started:
     """An apply under way, with its streams in hand."""
 
     def __init__(self, bench: Bench, made: Plan) -> None:
-        script, payload = program(made, holder=HOLDER, reveal=bench.values.__getitem__)
+        script, payload = bench.program(made)
         words = ["busybox", "sh"] if bench.shell == "busybox" else [bench.shell]
         self.made = made
         self.process = subprocess.Popen(
@@ -300,9 +299,7 @@ def test_a_cut_connection_undoes_everything(tmp_path: Path, shell: str) -> None:
 def test_a_program_that_was_cut_on_its_way_runs_nothing(tmp_path: Path) -> None:
     bench = furnished(tmp_path / "home")
     before = bench.tree()
-    script, payload = program(
-        bench.plan(*new_items()), holder=HOLDER, reveal=bench.values.__getitem__
-    )
+    script, payload = bench.program(bench.plan(*new_items()))
     whole_text = (script + payload.reveal()).encode()
     for shell in SHELLS:
         words = ["busybox", "sh"] if shell == "busybox" else [shell]
@@ -336,6 +333,16 @@ def test_a_lock_whose_holder_is_gone_is_taken_over(tmp_path: Path, shell: str) -
     gone.wait()
     host = os.uname().nodename
     bench.write(".local/state/fleet/lock/holder", f"{gone.pid}\n{host}\n123\nann@desk since then\n")
+
+    bench.bring(file("~/f", b"x"))
+
+    assert not (bench.home / ".local/state/fleet/lock").exists()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_lock_that_nobody_signed_is_taken_over(tmp_path: Path, shell: str) -> None:
+    bench = Bench(tmp_path / "home", shell)
+    bench.write(".local/state/fleet/lock/holder", "")
 
     bench.bring(file("~/f", b"x"))
 

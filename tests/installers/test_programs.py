@@ -11,7 +11,6 @@ from support.programs import bench_of, calls, fake
 from fleet.installers.content import written
 from fleet.installers.items import GitBody, Item, LinkBody, PackageBody, ServiceBody
 from fleet.installers.planning import questions, removal
-from fleet.installers.program import program
 
 
 @pytest.fixture(params=SHELLS)
@@ -270,4 +269,4 @@ def test_a_folder_that_is_there_already_is_a_conflict(bench: Bench, origin: Path
     [conflict] = bench.plan(checkout(origin), adopt=True).conflicts
 
     assert "fleet did not check it out" in conflict.what
-    assert program(bench.plan(), holder="ann", reveal=bench.values.__getitem__)
+    assert bench.program(bench.plan())

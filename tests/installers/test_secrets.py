@@ -12,7 +12,7 @@ from fleet.installers.content import filled, masked, written
 from fleet.installers.desired import desired
 from fleet.installers.items import Item
 from fleet.installers.model import Plan, PutFile
-from fleet.installers.program import library, program
+from fleet.installers.program import library
 from fleet.inventory.model import Address, Scheme, SecretRef, Target, Value
 from fleet.inventory.render import secret_mark
 from fleet.secrets import Secret
@@ -98,7 +98,7 @@ def test_a_variable_that_is_not_the_files_is_left_unexported(bench: Bench) -> No
 def test_no_secret_in_plans_programs_libraries_or_exceptions(bench: Bench) -> None:
     made = bench.plan(*items())
 
-    script, payload = program(made, holder="ann", reveal=bench.values.__getitem__)
+    script, payload = bench.program(made)
     assert script == library()
     shown = [made.to_json(), repr(made), script, repr(payload), str(payload), f"{payload}"]
     shown += [step.diff for step in made.steps]

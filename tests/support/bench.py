@@ -7,6 +7,7 @@ import stat
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -98,8 +99,11 @@ class Bench:
         return read_outcome(self.run(made, holder), made, hide=self.values.values())
 
     def run(self, made: Plan, holder: str = HOLDER) -> Outcome:
-        script, payload = program(made, holder=holder, reveal=self.values.__getitem__)
-        return self.connector().apply(script, payload)
+        return self.connector().apply(*self.program(made, holder))
+
+    def program(self, made: Plan, holder: str = HOLDER) -> tuple[str, Secret]:
+        reveal = self.values.__getitem__
+        return program(made, holder=holder, since=datetime.now(UTC), reveal=reveal)
 
     def bring(self, *items: Item, adopt: bool = False, prune: bool = False) -> Plan:
         """Plan and apply; what was planned must have been done."""

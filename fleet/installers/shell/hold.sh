@@ -1,5 +1,5 @@
 # The constant half of an apply: functions only, so a program that was cut on its way runs nothing.
-# The payload that follows sets MARK, STATE, HOLDER, MAKER, HOME, defines `homes`, `unhome`,
+# The payload that follows sets MARK, STATE, HOLDER, SINCE, HOME, defines `homes`, `unhome`,
 # `record` and the contents c1, c2, …, and calls the verbs below. POSIX sh: dash, busybox, bash.
 set -u
 LC_ALL=C
@@ -135,12 +135,25 @@ same() { is "$1" "$2" || fail changed; }
 
 # --- holding the target --------------------------------------------------------------------------
 
+# started PID -> born: when the process began, in one word or more.
 started() {
+  born=''
   if [ -r "/proc/$1/stat" ]; then
-    sed 's/^.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20
+    # The name of a program stands in it, in brackets, with any character.
+    while read -r line || [ -n "$line" ]; do born="$born $line"; done <"/proc/$1/stat"
+    set -f
+    # shellcheck disable=SC2086
+    set -- ${born##*) }
+    set +f
+    born=${20:-}
   else
-    ps -o lstart= -p "$1" 2>/dev/null
+    born=$(ps -o lstart= -p "$1" 2>/dev/null)
   fi
+}
+
+# here -> host: this machine's name.
+here() {
+  { read -r host </proc/sys/kernel/hostname; } 2>/dev/null || host=$(uname -n)
 }
 
 lock() {
@@ -161,11 +174,11 @@ lock() {
   }
 }
 
+# Who reads it while it is written finds no number in it, and looks again.
 sign() {
-  {
-    printf '%s\n%s\n%s\n' "$$" "$(uname -n)" "$(started $$)"
-    printf '%s since %s\n' "$HOLDER" "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
-  } 2>/dev/null >"$STATE/lock/holder.$$" && try mv -f "$STATE/lock/holder.$$" "$STATE/lock/holder"
+  here
+  started $$
+  printf '%s\n%s\n%s\n%s since %s\n' "$$" "$host" "$born" "$HOLDER" "$SINCE" 2>/dev/null >"$STATE/lock/holder"
 }
 
 read_holder() {
@@ -185,12 +198,14 @@ take_over() {
   if ! read_holder; then
     sleep 1
     [ -d "$STATE/lock" ] || return 1
-    read_holder || hpid=0 hhost=$(uname -n)
+    read_holder || hpid=0 hhost=''
   fi
-  [ "$hhost" = "$(uname -n)" ] || return 1
+  here
+  [ "${hhost:-$host}" = "$host" ] || return 1
   if [ "$hpid" != 0 ]; then
     if kill -0 "$hpid" 2>/dev/null || [ -d "/proc/$hpid" ]; then
-      [ "$(started "$hpid")" != "$hstart" ] || return 1
+      started "$hpid"
+      [ "$born" != "$hstart" ] || return 1
     fi
   fi
   try mkdir "$STATE/lock/over.$hpid" || return 1
@@ -336,9 +351,9 @@ commit() {
   clean
 }
 
-# doom PATH: what is to go when all is over; `sweep` takes all of them away at once.
+# doom PATH: a file that is to go when all is over; all of them are taken away at once.
 doom() {
-  [ -e "$1" ] || [ -h "$1" ] || return 0
+  [ -h "$1" ] || { [ -e "$1" ] && [ ! -d "$1" ]; } || return 0
   dooms=$((dooms + 1))
   eval "d_$dooms=\$1"
   doomed="$doomed \"\$d_$dooms\""
@@ -350,13 +365,20 @@ sweep() {
   doomed=''
 }
 
+# Where no folder is to go, there is nothing between these that must be done in the meantime. The
+# journal goes behind what it speaks of.
 clean() {
-  mode=clean
+  mode=clean folders=''
   . "$STATE/journal.done/steps"
   j_steps
-  sweep
-  j_gone
-  rm -rf "$STATE/journal.done"
+  if [ "$folders" = none ]; then
+    eval "rm -rf$doomed \"\$STATE/journal.done\" \"\$STATE/lock\""
+    held=''
+  else
+    sweep
+    j_gone
+    rm -rf "$STATE/journal.done"
+  fi
   leave 0 j_gone
 }
 
