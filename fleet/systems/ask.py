@@ -47,7 +47,10 @@ def request_for(
         nonce=nonce,
         paths=paths,
         launches=tuple(
-            LaunchQuestion(launch, public, secret, commands) for launch in launches_of(target)
+            LaunchQuestion(launch, public, secret, commands)
+            for launch in launches_of(target)
+            # A shell that nobody wants to know anything of is not started.
+            if public or secret or commands or any(r.system.gates for r in resolved)
         ),
         processes=_processes(resolved, public, secret),
         containers=tuple(_projects(resolved, public, secret)),
