@@ -25,11 +25,11 @@ def await_palace(
     A palace counts as answering when it takes part in the protocol: an empty one, or one that
     wants another token, is up, and the gates say the rest.
     """
-    from fleet.probes.mcp import wait_until_answers  # noqa: PLC0415 - only a start waits
-
     for r in resolved:
         if not _started(r, plan):
             continue
+        from fleet.probes.mcp import wait_until_answers  # noqa: PLC0415 - only a start waits
+
         question = palace_question(r, context.folder)
         if question.declared is None:
             continue

@@ -78,16 +78,20 @@ def plan(
     """Plan what brings targets to what is declared; changes nothing."""
     chosen = _hosts(narrowed(targets, context, systems=options.systems))
     files = LocalFiles(context.folder)
-    extra: dict[str, tuple[PathQuestion, ...]] = {}
+    wishes: dict[str, _Wish] = {}
     refused: dict[str, FleetError] = {}
     for target in chosen:
         try:
-            extra[target.name] = questions(_items(target, context, files))
+            wishes[target.name] = _wish(target, context, files)
         except FleetError as error:
             refused[target.name] = error
+    extra = {name: questions(wish.items) for name, wish in wishes.items()}
 
     def make(facts: Facts, target: Target) -> Plan:
-        items = _items(target, context, files, facts)
+        wish = wishes[target.name]
+        if not wish.settled:
+            wish = _wish(target, context, files, facts)
+        items = _foreseen(wish, context, facts)
         wanted = options.artifacts.get(target.name)
         return plan_target(
             items if wanted is None else [i for i in items if i.key in wanted],
@@ -106,23 +110,38 @@ def plan(
     )
 
 
-def _items(
-    target: Target, context: Context, files: LocalFiles, facts: Facts | None = None
-) -> tuple[Item, ...]:
-    """Return what is desired on a target; without facts, only good for collecting questions."""
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is desired on a target.
+
+    Attributes:
+        target: with what its systems derive among its variables.
+        settled: whether facts cannot change it; else, without them, it is only good for
+            collecting questions.
+    """
+
+    target: Target
+    resolved: tuple[Resolved, ...]
+    items: tuple[Item, ...]
+    settled: bool
+
+
+def _wish(target: Target, context: Context, files: LocalFiles, facts: Facts | None = None) -> _Wish:
     systems = in_order(context.systems(target))
     further: dict[str, Value] = {}
+    settled = True
     resolved = resolve(systems, target)
     for r in resolved:
         derivation = context.catalogue.derivation(r.system.system)
         if derivation:
+            settled = facts is not None
             found = derivation.derive(r.variables, facts) if facts else derivation.provisional
             further.update(found)
     if further:
         target = replace(target, variables={**target.variables, **further})
         resolved = resolve(systems, target)
     items = tuple(_rewritten(item, context) for item in desired(resolved, target, files))
-    return items if facts is None else _foreseen(items, resolved, target, context, facts)
+    return _Wish(target, resolved, items, settled)
 
 
 def _rewritten(item: Item, context: Context) -> Item:
@@ -130,22 +149,16 @@ def _rewritten(item: Item, context: Context) -> Item:
     return rewritten(item, rewrite) if rewrite else item
 
 
-def _foreseen(
-    items: Sequence[Item],
-    resolved: Sequence[Resolved],
-    target: Target,
-    context: Context,
-    facts: Facts,
-) -> tuple[Item, ...]:
+def _foreseen(wish: _Wish, context: Context, facts: Facts) -> tuple[Item, ...]:
     """Mark the items that would do harm beside what is there or comes with them."""
     problems: dict[str, tuple[str, str]] = {}
-    for r in resolved:
+    for r in wish.resolved:
         foresee = context.catalogue.foresight(r.system.system)
         if foresee:
-            look = Look(target, r, facts, facts.taken_at.date())
-            found = foresee(look, items)
+            look = Look(wish.target, r, facts, facts.taken_at.date())
+            found = foresee(look, wish.items)
             problems |= {f"{r.system.system}.{name}": why for name, why in found.items()}
-    return tuple(replace(item, problem=problems.get(item.key, item.problem)) for item in items)
+    return tuple(replace(item, problem=problems.get(item.key, item.problem)) for item in wish.items)
 
 
 def plan_uninstall(

@@ -37,10 +37,20 @@ def _pieces(content: bytes) -> Iterator[bytes]:
 
 
 def _format(piece: bytes) -> str:
-    text = "".join(_FORMATS[byte] for byte in piece)
+    if piece.translate(None, _USUAL):
+        text = "".join(_FORMATS[byte] for byte in piece)
+    else:
+        # Text of a machine is spelt in a tenth of the time.
+        text = piece.decode("ascii")
+        for char, spelt in _SPELT:
+            text = text.replace(char, spelt)
     return "\\055" + text[1:] if text.startswith("-") else text
 
 
 _FORMATS = [
     _NAMED.get(byte) or (chr(byte) if byte in _PLAIN else f"\\{byte:03o}") for byte in range(256)
 ]
+_SPELT = [
+    (char, _FORMATS[ord(char)]) for char in "\\'%\n\t"
+]  # what the others are spelt with first
+_USUAL = bytes(_PLAIN) + "".join(char for char, _ in _SPELT).encode()

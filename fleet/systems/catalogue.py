@@ -113,6 +113,9 @@ class Catalogue:
     _checks: "dict[tuple[str, str], Check]" = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _modules: dict[str, ModuleType | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def system(self, name: str) -> System:
         """Return a system by id.
@@ -168,7 +171,9 @@ class Catalogue:
 
     def _gates(self, system: str) -> ModuleType | None:
         """Return a system's ``gates.py``; None for a system that needs none."""
-        return _gates_of(self.packages[system])
+        if system not in self._modules:  # to find that there is none is dear
+            self._modules[system] = _gates_of(self.packages[system])
+        return self._modules[system]
 
     def derivation(self, system: str) -> "Derivation | None":
         """Return how a system's variables are completed with what only the target knows.

@@ -199,6 +199,13 @@ def test_a_holders_name_cannot_break_out(tmp_path: Path) -> None:
     assert not (tmp_path / "owned").exists()
 
 
+@given(st.lists(st.sampled_from([b"a", b"'", b"%s", b"\\", b"\n", b"\t", b"-", b"\r", b"\xff"])))
+def test_content_is_spelt_alike_whatever_it_is_beside(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    alone = "".join(printed(b"." + data[at : at + 1])[9:-1] for at in range(len(data)))
+    assert printed(b"." + data) == f"printf '.{alone}'"
+
+
 def test_no_printed_content_begins_as_an_option() -> None:
     assert printed(b"-n x") == "printf '\\055n x'"
     assert printed(b"") == ":"
