@@ -26,10 +26,11 @@ VOLATILE = frozenset(
 )
 HELD = 0  # what stands in the body in place of a value that was set aside
 # Within a text every quote has a backslash before it, so a comma or a brace and then a quote begins
-# a key; to look for these few is a quarter of the work of taking all apart.
+# a key; to look for these few is a tenth of the work of taking all apart. That the pattern begins
+# with the quote lets the library leap from one to the next.
 _NEW = re.compile(
-    rb'(?<=[{,])("(?:%s)":)("[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9]+(?=[,}])|true|false)'
-    % "|".join(sorted(VOLATILE)).encode()
+    rb'"(?=[%s])(?<=[{,]")((?:%s)":)("[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9]+(?=[,}])|true|false)'
+    % ("".join({key[0] for key in VOLATILE}).encode(), "|".join(sorted(VOLATILE)).encode())
 )
 
 
@@ -66,7 +67,7 @@ def _parted(text: bytes) -> tuple[bytes, list[Json]]:
 
     def held(found: re.Match[bytes]) -> bytes:
         values.append(found[2])
-        return b"%s%d" % (found[1], HELD)
+        return b'"%s%d' % (found[1], HELD)
 
     body = _NEW.sub(held, text)
     return body, json.loads(b"[%s]" % b",".join(values))
