@@ -18,6 +18,7 @@ from fleet.dataclass import dataclass
 
 _FIELDS = 3
 _LIMIT = 16 * 1024 * 1024
+_PATTERN = re.compile(r"[*?!|]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,8 @@ def known_keys(files: Iterable[str], names: Sequence[str]) -> tuple[tuple[KnownK
 
     A file that is absent or unreadable holds no keys, and so does a line that cannot be read.
     """
-    lines = [line for file in files for line in _read(file)]
-    return tuple(tuple(key for patterns, key in lines if _means(patterns, name)) for name in names)
+    held = [_read(file) for file in files]
+    return tuple(tuple(key for lines in held for key in lines.about(name)) for name in names)
 
 
 def judge(groups: Sequence[Sequence[KnownKey]], key_type: str, blob: bytes) -> Judgement:
@@ -125,18 +126,38 @@ def _algorithms(key_type: str) -> tuple[str, ...]:
     return ("rsa-sha2-512", "rsa-sha2-256") if key_type == "ssh-rsa" else (key_type,)
 
 
-def _read(file: str) -> tuple[tuple[str, KnownKey], ...]:
+class _Lines:
+    """A file's lines. Most spell names out, and are found without a look at all the others."""
+
+    def __init__(self, lines: Iterable[tuple[str, KnownKey]] = ()) -> None:
+        self._spelt: dict[str, list[KnownKey]] = {}
+        self._others: list[tuple[str, KnownKey]] = []
+        for patterns, key in lines:
+            if _PATTERN.search(patterns):
+                self._others.append((patterns, key))
+            else:
+                for name in dict.fromkeys(patterns.lower().split(",")):
+                    self._spelt.setdefault(name, []).append(key)
+
+    def about(self, name: str) -> list[KnownKey]:
+        """Return the keys of a name, in the order of lines."""
+        spelt = self._spelt.get(name, [])
+        others = [key for patterns, key in self._others if _means(patterns, name)]
+        return sorted([*spelt, *others], key=lambda key: key.line) if others else spelt
+
+
+def _read(file: str) -> _Lines:
     """Return a file's lines; read once for all hosts, and again when it changed."""
     try:
         status = Path(file).stat()
     except OSError:
-        return ()
+        return _Lines()
     return _unchanged(file, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
 
 
 @lru_cache(maxsize=16)
-def _unchanged(file: str, _status: tuple[int, ...]) -> tuple[tuple[str, KnownKey], ...]:
-    return tuple(_lines(file))
+def _unchanged(file: str, _status: tuple[int, ...]) -> _Lines:
+    return _Lines(_lines(file))
 
 
 def _lines(file: str) -> Iterator[tuple[str, KnownKey]]:
