@@ -5,11 +5,14 @@ import stat
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fleet.data import shipped
 from fleet.errors import PlanError
-from fleet.installers.content import GIT_CRYPT
-from fleet.installers.items import TreeFile
+from fleet.facts.envfile import GIT_CRYPT
+
+if TYPE_CHECKING:
+    from fleet.installers.items import TreeFile
 
 BUILT_IN = "builtin"
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".DS_Store"})
@@ -39,7 +42,7 @@ class LocalFiles:
         """Return a file's bytes; ``builtin/…`` is one of the shipped sample toolkit."""
         return _read(_of_sample(path) or self._located(path))
 
-    def tree(self, path: str) -> tuple[TreeFile, ...]:
+    def tree(self, path: str) -> "tuple[TreeFile, ...]":
         """Return a folder's files, sorted; ``builtin`` is the shipped sample toolkit."""
         folder = _of_sample(path) or self._located(path)
         if not folder.is_dir():
@@ -57,12 +60,14 @@ def _of_sample(path: str) -> Path | None:
 
 
 @lru_cache(maxsize=16)
-def _tree(folder: Path) -> tuple[TreeFile, ...]:
+def _tree(folder: Path) -> "tuple[TreeFile, ...]":
     """Read a folder once a run: many targets get the same one."""
     return tuple(_files(folder))
 
 
-def _files(folder: Path) -> Iterator[TreeFile]:
+def _files(folder: Path) -> "Iterator[TreeFile]":
+    from fleet.installers.items import TreeFile  # noqa: PLC0415 - who audits reads no folder
+
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
         links = [name for name in folders if (Path(base) / name).is_symlink()]

@@ -89,7 +89,7 @@ class DeepRun(Fact):
     calls: Annotated[tuple[DeepCall, ...], Field(max_length=MOST)] = ()
     started_local: bool = False
     prepared: Annotated[tuple[DeepPreparation, ...], Field(max_length=MOST)] = ()
-    mail: DeepMail = DeepMail()
+    mail: DeepMail = Field(default_factory=DeepMail)
     said: Texts = ()
 
 

@@ -126,7 +126,7 @@ def gates_of(data: bytes) -> tuple[Gate, ...]:
 
 def drift_json(tables: tuple[Table, ...]) -> Json:
     """Lay out the tables of what has several sides."""
-    return cast("Json", _tables().dump_python(tables, mode="json"))
+    return cast("Json", to_jsonable_python(tables))
 
 
 def drift_of(data: bytes) -> tuple[Table, ...]:

@@ -14,7 +14,6 @@ from fleet.installers.model import Content, Syntax
 from fleet.inventory.model import SecretRef
 from fleet.secrets import MASK, Secret
 
-GIT_CRYPT = b"\0GITCRYPT\0"
 OTHERS = 0o077
 
 Reveal = Callable[[SecretRef], Secret]

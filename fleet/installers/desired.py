@@ -6,9 +6,10 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from fleet.errors import PlanError
+from fleet.facts.envfile import GIT_CRYPT
 from fleet.facts.pem import certificates_in
 from fleet.facts.request import Read
-from fleet.installers.content import GIT_CRYPT, check_mode, references, written
+from fleet.installers.content import check_mode, references, written
 from fleet.installers.items import (
     BlockBody,
     Body,

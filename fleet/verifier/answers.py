@@ -3,12 +3,13 @@
 One table for everybody who asks a palace: its clients, its own machine, and the fleet as a whole.
 """
 
+from functools import cache
+
 from fleet.facts.endpoints import Answer, EndpointFact, Trouble
 from fleet.verifier.look import Look
 from fleet.verifier.model import Judgement, failed, not_checked, passed
 
 UNAUTHORIZED = 401
-_UNSENT = Answer(trouble=Trouble.UNSUPPORTED, detail="it was not asked")
 _TROUBLES = {
     Trouble.RESOLVE: "make the host of palace_url known in the DNS, or in /etc/hosts there",
     Trouble.REFUSED: "start the server, and see that it listens on the port of palace_url",
@@ -46,7 +47,12 @@ def remedy_of(answer: Answer) -> str | None:
 
 def told(fact: EndpointFact) -> Answer:
     """Return how a palace answered as an MCP server."""
-    return fact.answers.get("initialize", _UNSENT)
+    return fact.answers.get("initialize") or _unsent()
+
+
+@cache
+def _unsent() -> Answer:
+    return Answer(trouble=Trouble.UNSUPPORTED, detail="it was not asked")
 
 
 def is_reached(fact: EndpointFact) -> bool:

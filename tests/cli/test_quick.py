@@ -106,6 +106,26 @@ def test_a_check_of_an_image_imports_what_it_needs_and_no_more(tmp_path: Path) -
     assert not {name for name in loaded if name.startswith(NEEDLESS)}
 
 
+def test_a_look_at_a_host_imports_nothing_that_plans(tmp_path: Path) -> None:
+    file = tmp_path / "fleet.yml"
+    file.write_text(
+        "vars: {palace_url: https://palace.example.net/mcp, device: here}\n"
+        f"hosts: {{here: {{local: {tmp_path}, systems: [env]}}}}\n"
+    )
+    words = ["audit", "-i", "fleet.yml"]
+    result = subprocess.run(
+        [sys.executable, "-c", MODULES.replace("not end.code", "end.code != 1"), *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=tmp_path,
+    )
+    loaded = set(result.stderr.split())
+    assert "fleet.engine.controller_files" in loaded
+    assert not {name for name in loaded if name.startswith("fleet.installers")}
+
+
 def test_what_was_made_is_not_searched_for_garbage_as_it_ends() -> None:
     last = "import atexit, gc; atexit.register(lambda: print('frozen', gc.get_freeze_count()))\n"
     program = f"{last}from fleet.cli.main import main; main(['--version'])"

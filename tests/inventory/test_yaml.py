@@ -284,3 +284,11 @@ def test_json_is_read_as_it_is(value: object) -> None:
     if "\\ud" in text or "<<" in text or len(max(text.split('"'), key=len)) > 1000:
         return
     assert load(text, "f.json") == value
+
+
+def test_what_cannot_stand_in_yaml_is_what_its_specification_does_not_name() -> None:
+    named = [(0x20, 0x7E), (0xA0, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF)]
+    printable = {0x09, 0x0A, 0x0D, 0x85, *(n for a, b in named for n in range(a, b + 1))}
+    printable -= {0xFEFF}  # a mark of byte order, which stands at the beginning only
+    refused = {n for n in range(0x110000) if yaml._UNPRINTABLE.search(chr(n))}
+    assert refused == set(range(0x110000)) - printable

@@ -3,10 +3,10 @@
 import posixpath
 from collections.abc import Iterable
 
+from fleet.facts.envfile import GIT_CRYPT
 from fleet.facts.paths import PathFact
 from fleet.facts.paths import State as Seen
 from fleet.facts.request import PathQuestion, Read
-from fleet.installers.content import GIT_CRYPT
 from fleet.installers.decision import Decision
 from fleet.installers.items import Item, LinkBody
 from fleet.installers.kinds.placed import place_link
