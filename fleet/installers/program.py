@@ -39,6 +39,7 @@ from fleet.installers.model import (
     TakePath,
 )
 from fleet.installers.shellwords import printed, word, words
+from fleet.installers.site import link_state
 from fleet.secrets import Secret
 
 LIBRARY = ("hold.sh", "files.sh", "together.sh", "programs.sh")
@@ -225,7 +226,8 @@ def _put(writer: _Writer, action: PutFile) -> None:
 
 def _link(writer: _Writer, action: PutLink) -> None:
     new, old = writer.replace(action.path, action.expect, action.backup)
-    writer.call("link", action.expect, action.path, new, old, action.text)
+    state = link_state(action.text)
+    writer.call("link", action.expect, action.path, new, old, action.text, state)
 
 
 def _edit(writer: _Writer, action: EditFile) -> None:

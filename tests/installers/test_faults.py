@@ -37,7 +37,7 @@ def new_items() -> tuple[Item, ...]:
     rc = Item("env", "loader", "~/.zshrc", BlockBody(Content(data=b". ~/x\n"), 0o644))
     registered = Item("reg", "merge", "~/o.json", MergeBody({"a": {"b": 1}}))
     first = (file("~/e", b"new\n", "e"), file("~/f", b"new\n"), file("~/d", b"new\n", "d"))
-    return (*first, link("~/new"), file("~/made/g", b"g\n", "g"), rc, registered)
+    return (*first, link("~/new"), file("~/made/deep/g", b"g\n", "g"), rc, registered)
 
 
 def furnished(home: Path) -> Bench:

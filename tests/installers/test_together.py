@@ -156,6 +156,63 @@ def test_a_folder_in_the_way_of_one_undoes_all(bench: Bench, folder: Path) -> No
     assert list(bench.tree()) == [HOSTILE[4]]
 
 
+def deep(*names: str) -> tuple[Item, ...]:
+    content = Content(data=b"x")
+    return tuple(Item("kit", n, f"~/a/b/{n}/c/f", FileBody(content, 0o644)) for n in names)
+
+
+def test_folders_are_made_together(bench: Bench, folder: Path) -> None:
+    before = bench.tree()
+
+    said = told(bench, folder, *deep("d", "e"))
+
+    assert re.findall("^started (.*)", said, re.MULTILINE).count("mkdir") == 4
+    bench.uninstall()
+    assert bench.tree() == before
+
+
+def test_a_folder_that_cannot_be_made_is_named_and_the_others_are_undone(
+    bench: Bench, folder: Path
+) -> None:
+    bench.bring(*files(b"old")[:2])
+    before = bench.tree()
+    made = bench.plan(*files(b"new")[:2], *deep("d", "e"))
+    shim = folder / "mkdir"  # with a mode and seven folders
+    shim.write_text(
+        '#!/bin/dash\n[ $# = 8 ] || exec /bin/mkdir "$@"\n'
+        '/bin/mkdir "$1" "$2" "$3" "$4" "$5" || exit\necho "$6: no" >&2\nexit 1\n'
+    )
+    shim.chmod(0o755)
+    bench.path = f"{folder}:/usr/bin:/bin"
+
+    applied = bench.apply(made)
+
+    assert applied.undone
+    assert applied.failure is not None
+    assert applied.failure.step == f"kit.d ({bench.home}/a/b/d/c)"
+    assert applied.failure.detail == (f"{bench.home}/a/b/d/c: no",)
+    assert bench.tree() == before
+
+
+@pytest.mark.parametrize("what", ["/bin/mkdir -m 711", "touch"])
+def test_a_folder_that_somebody_makes_meanwhile_stays(
+    bench: Bench, folder: Path, what: str
+) -> None:
+    made = bench.plan(*deep("d", "e"))
+    when_begun(bench, folder, f"{what} '{bench.home}/a'")
+
+    applied = bench.apply(made)
+
+    mine = bench.home / "a"
+    if what == "touch":
+        assert applied.failure is not None
+        assert applied.failure.step == f"kit.d ({mine})"
+        assert list(bench.tree()) == ["a"]
+    else:
+        assert applied.committed
+        assert mine.stat().st_mode & 0o777 == 0o711
+
+
 def test_no_digest_of_a_secret_is_an_argument(bench: Bench, folder: Path) -> None:
     reference = SecretRef("env", "TOKEN")
     bench.values[reference] = Secret(TOKEN)

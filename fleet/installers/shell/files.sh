@@ -25,7 +25,7 @@ keep() {
 }
 
 # replace PATH NEW OLD [LOOK]: NEW is ready beside; OLD is empty where nothing lies at PATH. LOOK is
-# what NEW was just seen to be.
+# what NEW is, where that is known.
 replace() {
   [ -z "$3" ] || keep "$1" "$3" || fail keep
   [ -n "${4:-}" ] || look "$2"
@@ -55,12 +55,12 @@ put() {
   replace "$3" "$4" "$5" "f$7"
 }
 
-# link N EXPECTED PATH NEW OLD TEXT
+# link N EXPECTED PATH NEW OLD TEXT SUM
 link() {
   step "$1"
   same "$2" "$3"
   try ln -s "$6" "$4" || fail write
-  replace "$3" "$4" "$5"
+  replace "$3" "$4" "$5" "$7"
 }
 
 # again N EXPECTED PATH NEW OLD KEPT: puts back what was kept when the path was adopted.
@@ -157,20 +157,6 @@ undo_access() {
 clean_access() { :; }
 
 # --- folders -------------------------------------------------------------------------------------
-
-# folder N PATH MODE: a program that an earlier step ran may have made it; then it is not undone.
-# No file that waits to be brought needs to be there before.
-folder() {
-  enter "$1"
-  if [ -d "$2" ] && [ ! -L "$2" ]; then
-    about there
-    say 'done' "$N"
-    return
-  fi
-  same - "$2"
-  try mkdir -m "$3" "$2" || fail place
-  say 'done' "$N"
-}
 
 undo_folder() {
   [ "$was" != there ] || return 0

@@ -6,7 +6,7 @@ LC_ALL=C
 export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 N=0 held='' journal='' child='' refused='' err='' sum='' mode='' reached=0 bad='' over=''
-dooms=0 doomed='' kept=0 files='' waiting=0
+dooms=0 doomed='' kept=0 files='' waiting=0 awaited=0
 
 # --- telling -------------------------------------------------------------------------------------
 
@@ -158,6 +158,7 @@ here() {
 
 lock() {
   tries=0
+  homes || refuse state
   until try mkdir "$STATE/lock"; do
     if [ -d "$STATE/lock" ]; then
       take_over && break
@@ -296,10 +297,6 @@ begin() {
 
 step() {
   settle
-  enter "$1"
-}
-
-enter() {
   N=$1
   printf '%s\n' "$N" 2>/dev/null >>"$STATE/journal/at" || fail journal
 }

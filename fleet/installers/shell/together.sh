@@ -1,5 +1,55 @@
-# Files that a plan brings one after the other are brought together: starting programs for each of
-# them is most of what it costs.
+# Files and folders that a plan brings one after the other are brought together: starting programs for
+# each of them is most of what it costs. Folders are made before the files: none needs one of them.
+
+# --- folders -------------------------------------------------------------------------------------
+
+# folder N PATH MODE: a program that an earlier step ran may have made it; then it is not undone.
+folder() {
+  awaited=$((awaited + 1))
+  eval "fn_$awaited=\$1 fp_$awaited=\$2 fm_$awaited=\$3"
+  [ "$awaited" -lt 64 ] || make_folders
+}
+
+make_folders() {
+  [ "$awaited" -gt 0 ] || return 0
+  last=$awaited awaited=0 i=0 frames='' names=''
+  while [ "$i" -lt "$last" ]; do
+    i=$((i + 1))
+    eval "N=\$fn_$i place=\$fp_$i access=\$fm_$i"
+    frames="$frames$MARK done $N
+"
+    begin_folder
+  done
+  make_named
+  printf '%s' "$frames" >&3
+}
+
+begin_folder() {
+  printf '%s\n' "$N" 2>/dev/null >>"$STATE/journal/at" || fail journal
+  if [ -d "$place" ] && [ ! -h "$place" ]; then
+    about there
+    return 0
+  fi
+  same - "$place"
+  [ -z "$names" ] || [ "$access" = "$alike" ] || make_named
+  alike=$access names="$names \"\$fp_$i\""
+}
+
+# Those of one mode, each behind the one it lies in.
+make_named() {
+  [ -n "$names" ] || return 0
+  eval "try mkdir -m \"\$alike\"$names" || {
+    last=$i i=0 place=/
+    while [ "$i" -lt "$last" ] && [ -d "$place" ]; do
+      i=$((i + 1))
+      eval "N=\$fn_$i place=\$fp_$i"
+    done
+    fail place
+  }
+  names=''
+}
+
+# --- files ---------------------------------------------------------------------------------------
 
 # bring N EXPECTED PATH NEW OLD MODE SUM CONTENT [TIME]: as `put`, where PATH is to be nothing or a
 # file, and OLD is not kept for good. It waits for the next step that is something else.
@@ -26,6 +76,7 @@ nth() {
 }
 
 settle() {
+  make_folders
   [ "$waiting" -gt 0 ] || return 0
   brought=$waiting waiting=0 told='' names='' rows=0 renamed=0
   each number_it
