@@ -39,6 +39,18 @@ def _plain(packed: bytes) -> str | None:
     return None
 
 
+@lru_cache(maxsize=8192)
+def _key(packed: bytes) -> str | None:
+    """Return a key; the questions of one fleet have the same."""
+    key = packed.decode("ascii", "replace")
+    return key if _KEY.fullmatch(key) else None
+
+
+@lru_cache(maxsize=256)
+def _kind(packed: bytes) -> str:
+    return packed.decode("ascii", "backslashreplace")[:_DIGITS]
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One record: its kind and its fields, decoded one by one when they are asked for."""
@@ -85,8 +97,8 @@ class Record:
 
     def key(self) -> str:
         """Return the first field, which names the question and is not encoded."""
-        key = self.fields[0].decode("ascii", "replace") if self.fields else ""
-        if not _KEY.fullmatch(key):
+        key = _key(self.fields[0]) if self.fields else None
+        if key is None:
             raise self.wrong("it names no question")
         return key
 
@@ -99,6 +111,10 @@ class Record:
 
     def number(self, index: int, base: int = 10) -> int | None:
         """Return a field that is a number, None where there is nothing."""
+        if base == 10 and 0 <= index < len(self.fields):  # noqa: PLR2004 - most are decimal, and plain
+            packed = self.fields[index]
+            if packed[:1] == b"=" and packed[1:].isdigit() and len(packed) <= 1 + _DIGITS:
+                return int(packed[1:])
         text = self.maybe(index)
         if text is None:
             return None
@@ -172,19 +188,19 @@ def read_records(output: bytes, nonce: str) -> list[Record]:
 
 
 def _numbered(output: bytes, nonce: str) -> Iterator[Record]:
-    expected = 1
+    expected, own = 1, nonce.encode()
     for line in output.split(b"\n"):
         parts = line.split(b"\t")
         if parts[0] != MARK:
             continue
         if len(parts) < HEAD + 1 or parts[-1] != b".":
             raise ProbeError("its answer was cut off in the middle of a line", hint="try again")
-        if parts[1] != nonce.encode():
+        if parts[1] != own:
             raise not_understood("it belongs to another question")
-        if parts[2] != str(expected).encode():
+        if parts[2] != b"%d" % expected:
             raise not_understood("records are missing, doubled or mixed up")
         expected += 1
-        yield Record(parts[3].decode("ascii", "backslashreplace")[:_DIGITS], tuple(parts[HEAD:-1]))
+        yield Record(_kind(parts[3]), tuple(parts[HEAD:-1]))
 
 
 @dataclass(slots=True)

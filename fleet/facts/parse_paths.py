@@ -4,12 +4,12 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, TypedDict, TypeVar, Unpack, get_args
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 from fleet.facts.frames import Answer, Record, not_understood
 from fleet.facts.ini import named
 from fleet.facts.parse_notes import notes
-from fleet.facts.paths import Entry, EnvFile, EnvLine, Hop, PathFact, State
+from fleet.facts.paths import Entry, EnvFile, EnvLine, PathFact, State
 from fleet.facts.pem import certificates_in
 from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
 from fleet.facts.running import CommandFact, EnvValue, LaunchFact
@@ -24,18 +24,12 @@ FILE_KINDS: tuple[FileKind, ...] = get_args(FileKind)
 ENTRY_KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
 LAUNCH_STATES: tuple[LaunchState, ...] = get_args(LaunchState)
 _GONE = re.compile(r"p[0-9]{1,9} [0-9]{1,5}(?: p[0-9]{1,9} [0-9]{1,5})*")
-STATES = tuple(state.value for state in State)
+_STATES: Mapping[str, State] = {state.value: state for state in State}
 PERMISSIONS = 0o7777
 
 
-class _Stat(TypedDict, total=False):
-    kind: FileKind
-    mode: int | None
-    uid: int | None
-    size: int | None
-    mtime: int | None
-    owner: str | None
-    inode: int | None
+#: Fields of a path's fact by their names, on their way to be validated, all of them at once.
+Told: TypeAlias = dict[str, object]
 
 
 def one_of(record: Record, index: int, choices: tuple[Choice, ...]) -> Choice:
@@ -119,13 +113,13 @@ class PathReader:
         hops, closed = self._answer.many("hop", key), self._answer.many("closed", key)
         if final is None:
             return _nowhere(path, record, tuple(hops), tuple(closed))
-        fact = _led(path, record, hops, closed, **self._stat(key))
-        fact = self._whole(key, read, self._noted(key, fact))
+        told = self._stat(key) | self._noted(key, final) | self._whole(key, read, final)
+        fact = _led(path, record, hops, closed, told)
         if fact.state is State.PRESENT and fact.why is None and not _answers(fact, read):
             raise record.wrong("what was to be read is missing, and nothing says why,")
         return fact
 
-    def _stat(self, key: str) -> _Stat:
+    def _stat(self, key: str) -> Told:
         record = self._answer.one("stat", key)
         mode = record.number(2, 8)
         return {
@@ -138,45 +132,42 @@ class PathReader:
             "inode": record.number(7),
         }
 
-    def _noted(self, key: str, fact: PathFact) -> PathFact:
+    def _noted(self, key: str, final: str) -> Told:
         record = self._answer.maybe("note", key)
         if record is None:
-            return fact
+            return {}
         state = State(one_of(record, 1, ("present", "unreadable", "unsupported")))
-        at = None if state is State.PRESENT else fact.final
-        return fact.model_copy(update={"state": state, "at": at, "why": record.text(2)})
+        at = None if state is State.PRESENT else final
+        return {"state": state, "at": at, "why": record.text(2)}
 
-    def _whole(self, key: str, read: Read, fact: PathFact) -> PathFact:
+    def _whole(self, key: str, read: Read, final: str) -> Told:
         if read is Read.LIST:
             may = self._answer.maybe("may", key)
-            told = {"entries": self._entries(key), "writable": may.flag(1) if may else None}
-            return fact.model_copy(update=told)
+            return {"entries": self._entries(key), "writable": may.flag(1) if may else None}
         if read is Read.NOTES:
-            return fact.model_copy(update={"notes": notes(self._answer, key)})
+            return {"notes": notes(self._answer, key)}
         if read is Read.ENV:
-            return fact.model_copy(update={"env": self._env(key)})
+            return {"env": self._env(key)}
         if read is Read.JSON:
             json = self._answer.maybe("json", key)
-            return fact.model_copy(update={"shape": json.text(1) if json else None})
+            return {"shape": json.text(1) if json else None}
         if read is Read.INI:
             ini = self._answer.maybe("ini", key)
-            found = named(ini.maybe(1) or "") if ini else None
-            return fact.model_copy(update={"sections": found})
+            return {"sections": named(ini.maybe(1) or "") if ini else None}
+        told: Told = {}
         if read is Read.PEM:
             pem = self._answer.maybe("pem", key)
-            held = certificates_in(pem.raw(1) or b"") if pem else None
-            fact = fact.model_copy(update={"certificates": held})
+            told["certificates"] = certificates_in(pem.raw(1) or b"") if pem else None
         record = self._answer.maybe("sum", key)
         sha256 = record.digest(1) if record else None
         if sha256 is None:
-            return fact
+            return told
         if read is Read.WHOLE and sha256 not in self._known:
             content = self._sent.get(sha256)
             if content is None:
-                changed = {"state": State.UNREADABLE, "at": fact.final, "why": CHANGED}
-                return fact.model_copy(update=changed)
+                return told | {"state": State.UNREADABLE, "at": final, "why": CHANGED}
             self.contents[sha256] = content
-        return fact.model_copy(update={"sha256": sha256})
+        return told | {"sha256": sha256}
 
     def _entries(self, key: str) -> tuple[Entry, ...] | None:
         entries = tuple(
@@ -234,31 +225,30 @@ class PathReader:
         if not self._answer.one("command", key).flag(1):
             return CommandFact(name=question.name, others=() if question.every else None)
         version = self._answer.maybe("version", key)
-        return self._found(key, question.name, question.read).model_copy(
-            update={
-                "version": (version.maybe(1) or "").strip() if version else None,
-                "others": self._others(key, question) if question.every else None,
-                "beside": {
-                    path: self.path(f"{key}.beside.{number}", Read.WHOLE)
-                    for number, path in enumerate(question.beside, 1)
-                    if self._answer.has("path", f"{key}.beside.{number}")
-                },
-            }
+        return CommandFact(
+            name=question.name,
+            file=self.path(f"{key}.file", question.read),
+            manifest=self._manifest(key),
+            version=(version.maybe(1) or "").strip() if version else None,
+            others=self._others(key, question) if question.every else None,
+            beside={
+                path: self.path(f"{key}.beside.{number}", Read.WHOLE)
+                for number, path in enumerate(question.beside, 1)
+                if self._answer.has("path", f"{key}.beside.{number}")
+            },
         )
 
-    def _found(self, key: str, name: str, read: Read) -> CommandFact:
-        has_manifest = self._answer.has("path", f"{key}.manifest")
-        return CommandFact(
-            name=name,
-            file=self.path(f"{key}.file", read),
-            manifest=self.path(f"{key}.manifest", Read.WHOLE) if has_manifest else None,
-        )
+    def _manifest(self, key: str) -> PathFact | None:
+        if not self._answer.has("path", f"{key}.manifest"):
+            return None
+        return self.path(f"{key}.manifest", Read.WHOLE)
 
     def _others(self, key: str, question: CommandQuestion) -> tuple[CommandFact, ...]:
         found: list[CommandFact] = []
         while self._answer.has("path", f"{key}.more.{len(found) + 1}.file"):
             more = f"{key}.more.{len(found) + 1}"
-            found.append(self._found(more, question.name, question.read))
+            file = self.path(f"{more}.file", question.read)
+            found.append(CommandFact(name=question.name, file=file, manifest=self._manifest(more)))
         return tuple(found)
 
 
@@ -278,7 +268,10 @@ def _gone(answer: Answer) -> dict[str, int]:
 
 
 def _state(record: Record) -> State:
-    return State(one_of(record, 1, STATES))
+    state = _STATES.get(record.text(1))
+    if state is None:
+        raise record.wrong("a field is none of the words agreed on")
+    return state
 
 
 def _led(
@@ -286,22 +279,22 @@ def _led(
     record: Record,
     hops: Sequence[Record],
     closed: Sequence[Record],
-    **stat: Unpack[_Stat],
+    told: Told,
 ) -> PathFact:
-    """Return where a path led to, and what lies there."""
+    """Return where a path led to, and what is told of what lies there."""
     absolute = record.text(3)
-    return PathFact(
-        path=absolute if path is None else path,
-        absolute=absolute,
-        state=_state(record),
-        link=record.flag(2),
-        hops=tuple(Hop(path=hop.text(1), target=hop.text(2)) for hop in hops),
-        final=record.maybe(4),
-        at=record.maybe(5),
-        why=record.maybe(6),
-        closed=tuple(dict.fromkeys(shut.text(1) for shut in closed)),
-        **stat,
-    )
+    where: Told = {
+        "path": absolute if path is None else path,
+        "absolute": absolute,
+        "state": _state(record),
+        "link": record.flag(2),
+        "hops": [{"path": hop.text(1), "target": hop.text(2)} for hop in hops],
+        "final": record.maybe(4),
+        "at": record.maybe(5),
+        "why": record.maybe(6),
+        "closed": tuple(dict.fromkeys([shut.text(1) for shut in closed])),
+    }
+    return PathFact.model_validate(where | told)
 
 
 @lru_cache(maxsize=4096)
@@ -321,7 +314,7 @@ def _nowhere(
     path: str | None, record: Record, hops: tuple[Record, ...], closed: tuple[Record, ...]
 ) -> PathFact:
     """Return where a path led to that ends nowhere: most do, and alike on all of a fleet."""
-    return _led(path, record, hops, closed)
+    return _led(path, record, hops, closed, {})
 
 
 def _answers(fact: PathFact, read: Read) -> bool:

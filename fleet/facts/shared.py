@@ -79,9 +79,9 @@ def read_contents(
 
     ``info.context`` is a :class:`Shared` where there is one.
     """
-    if not isinstance(written, dict):
+    shared = info.context
+    if not isinstance(written, dict) or not isinstance(shared, Shared):
         return read(written)  # type: ignore[arg-type]  # it tells what is wrong
-    shared = info.context if isinstance(info.context, Shared) else Shared()
     # A text alone proves nothing of a name: it is held only once the two were found to agree.
     known = {n: c for n, t in written.items() if (c := shared.written(n, t)) is not None}
     fresh = read({name: text for name, text in written.items() if name not in known})

@@ -35,6 +35,8 @@ def uses(text: str) -> tuple[Use, ...] | None:
 
     An expression is given as the text ``{{ … }}``.
     """
+    if "{" not in text:
+        return ()
     try:
         tree = environment().parse(text)
         names = meta.find_undeclared_variables(tree)
