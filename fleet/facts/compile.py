@@ -71,12 +71,7 @@ def _calls(request: Request) -> Iterator[str]:
     yield call("answer_begin", request.nonce, str(request.seconds), " ".join(sorted(request.known)))
     if any(path.read is Read.NOTES for path in request.paths):
         yield call("note_patterns", *PATTERNS.values())
-    if request.paths:
-        words = (word for number, path in enumerate(request.paths) for word in _path(number, path))
-        yield call("ask_paths", *words)
-    for number, launch in enumerate(request.launches):
-        yield from _launch(f"l{number}", launch)
-    yield "answer_paths"
+    yield from _places(request)
     yield from _processes(request.processes)
     if request.listeners:
         yield "ask_listeners"
@@ -90,6 +85,24 @@ def _calls(request: Request) -> Iterator[str]:
     for number, container in enumerate(request.containers):
         yield _containers(f"c{number}", container)
     yield "answer_end"
+
+
+def _places(request: Request) -> Iterator[str]:
+    """Yield the questions about paths, launches, and programs on the PATH of each."""
+    first = request.launches[:1]
+    for launch in first:
+        yield from _launch("l0", launch)
+        if launch.commands:  # so that their links are read together with those of the paths
+            yield call("see_programs", *(command.name for command in launch.commands))
+    if request.paths:
+        words = (word for number, path in enumerate(request.paths) for word in _path(number, path))
+        yield call("ask_paths", *words)
+    for launch in first:
+        yield from _commands("l0", launch)
+    for number, launch in enumerate(request.launches[1:], 1):
+        yield from _launch(f"l{number}", launch)
+        yield from _commands(f"l{number}", launch)
+    yield "answer_paths"
 
 
 def call(function: str, *words: str) -> str:
@@ -119,6 +132,10 @@ def _launch(key: str, question: LaunchQuestion) -> Iterator[str]:
     if versions:
         yield call("want_versions", *versions)
     yield call("ask_launch", key, _names(question.public), _names(question.secret), *words)
+
+
+def _commands(key: str, question: LaunchQuestion) -> Iterator[str]:
+    """Yield the questions about programs on the PATH of the launch that was asked for last."""
     for number, command in enumerate(question.commands):
         yield _command(f"{key}.{number}", command)
 

@@ -1,5 +1,6 @@
 """A request becomes one program; every word of it is quoted in one place."""
 
+import re
 import shlex
 
 import pytest
@@ -24,7 +25,7 @@ from fleet.facts.request import (
 def calls(request: Request) -> list[list[str]]:
     """Return the words of the calls in a program."""
     body = probe_script(request).rpartition("\nmain() {\n")[2].partition("\n}\nmain </dev/null")[0]
-    words = shlex.split(body.replace("\nans", "\n;ans").replace("\nask", "\n;ask"))
+    words = shlex.split(re.sub(r"\n(?=ans|ask|see)", "\n;", body))
     return [call.split("\t") for call in "\t".join(words).split("\t;")]
 
 
@@ -45,8 +46,9 @@ def test_one_call_for_each_question() -> None:
     )
     assert calls(request) == [
         ["answer_begin", NONCE, "3", f"{'a' * 64} {'b' * 64}"],
-        ["ask_paths", "p0", "e", "9", "~/a b", "X Y", "p1", "s", "524288", "/b", ""],
         ["ask_launch", "l0", "A", "B C", "zsh", "-ic"],
+        ["see_programs", "pi"],
+        ["ask_paths", "p0", "e", "9", "~/a b", "X Y", "p1", "s", "524288", "/b", ""],
         ["ask_command", "l0.0", "pi", "s", "524288", "1"],
         ["ask_launch", "l1", "", ""],
         ["answer_paths"],

@@ -9,7 +9,7 @@ from pathlib import Path
 from support.probing import NONCE, Shell
 
 from fleet.facts.envfile import read_env_file
-from fleet.facts.request import LaunchQuestion, PathQuestion, Read, Request
+from fleet.facts.request import CommandQuestion, LaunchQuestion, PathQuestion, Read, Request
 from fleet.secrets import keyed_digest
 
 COUNTED = ("id", "ip", "readlink", "sha256sum", "stat", "tr", "uname")
@@ -39,15 +39,20 @@ def test_programs_are_started_once_for_all_that_is_asked(dash: Shell, tmp_path: 
     for number in range(3):
         (tmp_path / f"to{number}").symlink_to(f"file{number}")
         questions.append(PathQuestion(str(tmp_path / f"to{number}"), Read.HASH))
-    launch = LaunchQuestion("sh -c", public=("MODE",), secret=("TOKEN",))
+    command = CommandQuestion("linked", Read.STAT)
+    launch = LaunchQuestion("sh -c", ("MODE",), ("TOKEN",), (command,))
     shell, log = counting(dash, tmp_path)
+    (tmp_path / "tools/linked").symlink_to("stat")
     request = Request(NONCE, tuple(questions), launches=(launch,), interfaces="no-such-interface")
     facts = shell.facts(request, home=tmp_path, more={"TOKEN": TOKEN})
     assert facts.interfaces == {}
     assert (facts.platform.user, facts.platform.uid) == (getpass.getuser(), os.getuid())
+    found = facts.launches["sh -c"].commands["linked"].file
+    assert found is not None
+    assert found.final == str(tmp_path / "tools/stat")
     told = facts.launches["sh -c"].variables["TOKEN"]
     assert told.digest == keyed_digest(NONCE, TOKEN)
     assert all(facts.content(facts.paths[str(file)]) == file.name.encode() for file in files)
     assert facts.paths[str(env)].env == read_env_file(ENV.encode(), nonce=NONCE, public=("MODE",))
     # All digests are of one program: files', and the values' with and without quotes and comment.
-    assert sorted(log.read_text().split()) == ["readlink", "sha256sum", "stat", "tr"]
+    assert sorted(log.read_text().split()) == ["readlink", "sha256sum", "stat"]

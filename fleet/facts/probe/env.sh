@@ -53,24 +53,49 @@ _values() { # value of a secret -> _d1 raw, _d2 unquoted, _d3 trimmed
   if [ "$_r" = "$1" ]; then _d3=$_d1; else _digest "$_r"; _d3=$_r; fi
 }
 
-_env_line() { # key, number, line, the same masked, public names
-  _q=${3#"${3%%[!$_WS]*}"}
-  _d1=- _d2=- _d3=- _b==1 _txt=$4
+_mask() { # text -> _r: a digit is 0, and a letter x, as is what is no ASCII
+  _q=$1 _r=''
+  while [ -n "$_q" ]; do
+    case $_q in
+      [0-9]*) _r=${_r}0 _q=${_q#?} ;;
+      [A-Za-z]* | [!\ -~$_WS]*) _r=${_r}x _q=${_q#?} ;;
+      *) _t=${_q%%[0-9A-Za-z]*} _t=${_t%%[!\ -~$_WS]*}
+        _r=$_r$_t _q=${_q#"$_t"} ;;
+    esac
+  done
+}
+
+_masked() { # file -> _em, the same of all its text, which is dear for a short one
+  _em=$(tr '0-9A-Za-z\200-\377' '0000000000x' 2>/dev/null <"$1" && printf x)
+  _em=${_em%x}
+}
+
+_env_line() { # key, number, line, the same masked or nothing, public names
+  _q=${3#"${3%%[!$_WS]*}"} _nm=''
+  _d1=- _d2=- _d3=- _b==1 _kept='' _v=$3 _lm=$4
   case $_q in
-    '') _b==0 _txt=$3 ;;
+    '') _b==0 ;;
     '#'*) ;;
-    *)
-      _name_of "${3#"${3%%[! $_TAB]*}"}"
-      if [ -n "$_nm" ]; then
-        case $5 in
-          *" $_nm "*) _b==0 _txt=$3 ;;
-          *) _values "$_v"
-            _txt=${3%"$_v"}${4#*[=:]} ;;
-        esac
-      fi ;;
+    *) _name_of "${3#"${3%%[! $_TAB]*}"}" ;;
   esac
+  if [ -z "$_nm" ]; then
+    _v=$3
+  else
+    case $5 in
+      *" $_nm "*) _b==0 ;;
+      *)
+        _values "$_v"
+        _kept=${3%"$_v"} _lm=${4#*[=:]} ;;
+    esac
+  fi
   [ $_ahead = 0 ] || return 0
-  _enc "$_txt"
+  if [ $_b = =0 ]; then
+    _lm=$3
+  elif [ -z "$4" ]; then
+    _mask "$_v"
+    _lm=$_r
+  fi
+  _enc "$_kept$_lm"
   _out line "$1" "=$2" "$_b" "$_r" "$_d1" "$_d2" "$_d3"
 }
 
@@ -94,7 +119,9 @@ _short() { # file, size -> _ec: its text, read without a program; 1 where it is 
 }
 
 _env() { # key, file, public names, size
+  _em='' _m=$4
   if ! _short "$2" "$4" 2>/dev/null; then
+    _m=2049
     _ec=$(tr '\000-\010\016-\037\177' '\005' 2>/dev/null <"$2" && printf x) ||
       { _note "$1" unreadable 'it could not be read'; return 0; }
     _ec=${_ec%x}
@@ -107,8 +134,7 @@ _env() { # key, file, public names, size
       esac ;;
   esac
   case $_ec in *"$_BAD"*) _out env "$1" =0 - =1 =0; return 0 ;; esac
-  _em=$(tr '0-9A-Za-z\200-\377' '0000000000x' 2>/dev/null <"$2" && printf x)
-  _em=${_em%x}
+  [ "$_m" -le 512 ] || _masked "$2"
   case $_ec in "$_BOM"*) _bo==1 _ec=${_ec#"$_BOM"} _em=${_em#xxx} ;; esac
   while [ -n "$_ec" ]; do
     case $_ec in *"$_NL"*) ;; *) _ec=$_ec$_NL _em=$_em$_NL ;; esac

@@ -223,6 +223,18 @@ ask_crontab() { # word: how many lines of this user's crontab hold it, comments 
   _r=''
 }
 
+see_programs() { # names: as see_links, of what lies first on the PATH of the last launch
+  for _nm do
+    _way=${_lp:+$_lp:}
+    while [ -n "$_way" ]; do
+      _dir=${_way%%:*} _way=${_way#*:}
+      [ -f "$_dir/$_nm" ] || continue
+      ! [ -L "${_dir%/}/$_nm" ] || _see_link "${_dir%/}/$_nm"
+      break
+    done
+  done
+}
+
 ask_command() { # key, name, read, limit, manifest (0 1): looked up on the PATH of the last launch;
   # further: whether its version was asked for, whether to tell every one (0 1), what to read beside
   # the manifest

@@ -156,6 +156,11 @@ _tell_gone() { # of each its key, and how much of its path was not reached
   _gone=''
 }
 
+_see_link() { # link: read together with others
+  _fn=$((_fn + 1)) _fl="$_fl \"\$_fp_$_fn\""
+  eval "_fp_$_fn=\$1"
+}
+
 ask_paths() { # key, read, limit, path, public names of each path; what ask_path takes
   _see_links "$@"
   while [ $# -ge 5 ]; do
@@ -165,16 +170,13 @@ ask_paths() { # key, read, limit, path, public names of each path; what ask_path
 }
 
 _see_links() { # as ask_paths: reads the links that paths end with, which nearly all links do
-  _fl='' _fn=0
   while [ $# -ge 5 ]; do
     _absolute "$4"
-    if [ -L "$_asked" ]; then
-      _fn=$((_fn + 1)) _fl="$_fl \"\$_fp_$_fn\""
-      eval "_fp_$_fn=\$_asked"
-    fi
+    ! [ -L "$_asked" ] || _see_link "$_asked"
     shift 5
   done
   [ $_fn -lt 2 ] || _readlinks "$_fl" $_fn
+  _fn=0 _fl=''
 }
 
 ask_path() { # key, read (s h p w l i j n e), limit, path, public names for j and e, p for a question
