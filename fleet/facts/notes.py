@@ -10,6 +10,7 @@ names that begin with a dot left out.
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from fleet.facts.base import Fact
 
@@ -44,7 +45,6 @@ PATTERNS: Mapping[str, str] = {
     "url-login": "[a-z]://[^/ \t:@]+:[^/ \t:@*]{4,}@",
     "deprecated": "^deprecated_by:[ \t]*[^ \t]",
 }
-_COMPILED = {name: re.compile(text.encode()) for name, text in PATTERNS.items()}
 _LINK = re.compile(rb"([^()<>:?# \t\r\n]{0,252}\.md)\)")
 
 
@@ -77,9 +77,14 @@ def note_of(name: str, content: bytes) -> NoteFact:
         name=name,
         size=len(content),
         lines=len(lines) - (lines[-1] == b""),
-        matches=tuple(n for n, found in _COMPILED.items() if any(map(found.search, lines))),
+        matches=tuple(n for n, found in _compiled().items() if any(map(found.search, lines))),
         links=_links(content),
     )
+
+
+@cache
+def _compiled() -> Mapping[str, re.Pattern[bytes]]:
+    return {name: re.compile(text.encode()) for name, text in PATTERNS.items()}
 
 
 def _links(content: bytes) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from io import StringIO
 from typing import Literal
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 from fleet.reports.text import fold
@@ -36,6 +35,8 @@ def rendered(lines: Iterable[Text], *, colour: bool) -> str:
     """Join lines to a text, with colours or without a single escape sequence."""
     if not colour:
         return "".join(f"{text.plain.rstrip()}\n" for text in lines)
+    from rich.console import Console  # noqa: PLC0415 - half of the library, and only for colours
+
     stream = StringIO()
     console = Console(
         file=stream, force_terminal=True, color_system=COLOURS, highlight=False, width=10_000
