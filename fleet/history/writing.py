@@ -40,6 +40,7 @@ class Writer:
         self._veil = veil
         self._aside: list[Json] = []
         self._told: dict[object, int] = {}
+        self._put: dict[bytes, int | None] = {}
 
     def run(self, run: Run, beside: Beside) -> str:
         """Keep a run, and return the name it goes by: its id, with a number where it was taken."""
@@ -161,16 +162,20 @@ class Writer:
             self._aside.append([])
             return None, None
         self._aside.append(laid.aside)
-        kept = [self._blobs.put(data) for data in self._shown(laid)]
+        held = [self._content(data) for _, data in sorted(laid.contents.items())]
+        kept = [number for number in held if number is not None]
         hashes = json.dumps(sorted(kept)).encode()
         body = self._veil.over(laid.body)
         return self._blobs.put(body, before.get("facts")), self._blobs.put(hashes)
 
-    def _shown(self, laid: Laid) -> Iterator[bytes]:
-        """Yield contents; what holds a secret's value is not kept, and is not there when judged."""
-        for _, data in sorted(laid.contents.items()):
-            if not self._veil.holds(data):
-                yield data
+    def _content(self, data: bytes) -> int | None:
+        """Keep a content, of which most targets have the same ones.
+
+        None for one that holds a secret's value: it is not kept, and is not there when judged.
+        """
+        if data not in self._put:
+            self._put[data] = None if self._veil.holds(data) else self._blobs.put(data)
+        return self._put[data]
 
     def _findings(self, findings: Sequence[Finding], before: int | None) -> int:
         numbers = [self._finding(finding) for finding in findings]
