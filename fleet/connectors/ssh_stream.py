@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import IO
 
 from fleet.connectors.deadline import Deadline
@@ -95,9 +96,13 @@ def _keep_alive(stream: socket.socket) -> None:
 def _addresses(hop: SshSettings, limit: Deadline, where: str) -> _AddressInfo:
     """Look a name up; a resolver that never answers costs a thread, not the run."""
     answers: list[_AddressInfo | OSError] = []
+    family = _FAMILIES.get(hop.family, socket.AF_UNSPEC)
+    with suppress(OSError, UnicodeError):  # an address that is written in numbers asks nobody
+        return socket.getaddrinfo(
+            hop.hostname, hop.port, family, socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
+        )
 
     def ask() -> None:
-        family = _FAMILIES.get(hop.family, socket.AF_UNSPEC)
         try:
             found = socket.getaddrinfo(hop.hostname, hop.port, family, socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:

@@ -162,6 +162,26 @@ def test_an_unknown_name_fails_at_resolving(client: Client, sshd: Sshd) -> None:
     assert "no-such-host.invalid" in str(error)
 
 
+def test_an_address_in_numbers_asks_no_resolver(
+    palace: Client, sshd: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resolver that never answers costs those alone that are called by names."""
+    real, stopped = socket.getaddrinfo, threading.Event()
+
+    def hanging(*asked: object, **options: int) -> object:
+        if not options.get("flags", 0) & socket.AI_NUMERICHOST:
+            stopped.wait(20)
+        return real(*asked, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", hanging)
+    palace.host("named", sshd, "HostName localhost", "HostKeyAlias palace")
+    try:
+        assert palace.connect("palace").apply("echo hello", NOTHING).output == b"hello\n"
+        assert failure(palace, "named", connect_timeout=0.5).stage == "resolve"
+    finally:
+        stopped.set()
+
+
 def test_a_closed_port_is_refused(client: Client, sshd: Sshd) -> None:
     client.host("palace", sshd, port=free_port())
     error = failure(client)
