@@ -93,7 +93,7 @@ def test_perl_renames_many_and_is_left_out_for_one(bench: Bench, folder: Path) -
 FAILS = '$what eq "syswrite" or return 0'
 
 
-@pytest.mark.parametrize("act", ["kill KILL => $$", "exit 0", FAILS])
+@pytest.mark.parametrize("act", ["kill KILL => $$", "kill TERM => 0", "exit 0", FAILS])
 def test_whatever_becomes_of_perl_all_is_done_or_undone(
     tmp_path: Path, folder: Path, act: str
 ) -> None:

@@ -140,7 +140,7 @@ undo_take() {
   fi
 }
 
-clean_take() { rm -rf "$2"; }
+clean_take() { [ ! -e "$2" ] && [ ! -h "$2" ] || fell "$2"; }
 
 # access N EXPECTED PATH MODE
 access() {

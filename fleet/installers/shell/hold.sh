@@ -351,6 +351,11 @@ commit() {
 # doom PATH: a file that is to go when all is over; all of them are taken away at once.
 doom() {
   [ -h "$1" ] || { [ -e "$1" ] && [ ! -d "$1" ]; } || return 0
+  fell "$1"
+}
+
+# fell PATH: as `doom`, and whatever it is.
+fell() {
   dooms=$((dooms + 1))
   eval "d_$dooms=\$1"
   doomed="$doomed \"\$d_$dooms\""
@@ -358,7 +363,7 @@ doom() {
 }
 
 sweep() {
-  [ -z "$doomed" ] || eval "rm -f$doomed"
+  [ -z "$doomed" ] || eval "rm -rf$doomed"
   doomed=''
 }
 
