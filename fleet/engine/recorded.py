@@ -1,5 +1,6 @@
 """Facts that were saved before, taken in place of asking."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -72,18 +73,18 @@ def _recalled(target: Target, options: AuditOptions, shared: Shared) -> Facts:
         facts = held
     else:
         folder = options.from_dir or Path()
-        where = str(folder / file_name(target.name))
-        facts = _read(target, folder, shared)
+        where = os.path.join(folder, file_name(target.name))  # noqa: PTH118 - see _read
+        facts = _read(target, folder, where, shared)
     if (facts.target, facts.kind) != (target.name, target.kind.value):
         told = f"the saved facts are those of the {facts.kind} {printable(facts.target)}"
         raise ProbeError(told, where=where)
     return facts
 
 
-def _read(target: Target, folder: Path, shared: Shared) -> Facts:
-    path = folder / file_name(target.name)
+def _read(target: Target, folder: Path, path: str, shared: Shared) -> Facts:
     try:
-        return loads(path.read_bytes(), where=str(path), shared=shared)
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a Path takes as long as to read
+            return loads(file.read(), where=path, shared=shared)
     except FileNotFoundError:
         raise Unreachable(
             f"no saved facts in {folder}",

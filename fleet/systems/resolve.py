@@ -63,10 +63,10 @@ def exported(systems: Sequence[System], target: Target) -> dict[str, Value]:
     """Return what the launching shell should export for these systems of a target, by name."""
     exports: dict[str, Value] = {}
     for system in systems:
-        for name, variable in system.variables.items():
-            value = target.variables.get(name, variable.default)
-            if variable.env and value is not None:
-                exports.setdefault(variable.env, _exported(value))
+        for name, env, default in _named(_Same(system)):
+            value = target.variables.get(name, default)
+            if value is not None:
+                exports.setdefault(env, _exported(value))
     further = target.variables.get("env")
     if isinstance(further, dict):
         exports.update({name: _exported(value) for name, value in further.items()})
@@ -81,8 +81,11 @@ def _exported(value: Value) -> Value:
 
 
 def _resolve(system: System, target: Target, exports: Mapping[str, Value]) -> Resolved:
-    defaults = {n: v.default for n, v in system.variables.items() if v.default is not None}
-    variables: dict[str, Value] = {**defaults, **target.variables, **_told(target)}
+    variables: dict[str, Value] = {
+        **_defaults(_Same(system)),
+        **target.variables,
+        **_told(target),
+    }
     variables["exports"] = dict(exports)
     try:
         artifacts = _artifacts(system, variables)
@@ -153,6 +156,18 @@ class _Wanted(_Same):
 @lru_cache(maxsize=256)
 def _shared(wanted: _Wanted) -> Mapping[str, Artifact]:
     return _made(wanted.system, wanted.variables)
+
+
+@lru_cache(maxsize=64)
+def _defaults(same: _Same) -> Mapping[str, Value]:
+    variables = same.system.variables.items()
+    return {name: v.default for name, v in variables if v.default is not None}
+
+
+@lru_cache(maxsize=64)
+def _named(same: _Same) -> tuple[tuple[str, str, Value], ...]:
+    """Return the variables of a system that are exported: name, environment name and default."""
+    return tuple((name, v.env, v.default) for name, v in same.system.variables.items() if v.env)
 
 
 @lru_cache(maxsize=64)
