@@ -190,7 +190,10 @@ def _function(name: str, lines: list[str]) -> list[str]:
 
 
 def _emptied(folders: Iterable[str]) -> list[str]:
-    return [*(f"rmdir {word(folder)} 2>/dev/null" for folder in folders), ":"]
+    """Return what removes folders that are empty, inner ones first: each is tried."""
+    told, most = tuple(folders), 200
+    several = (told[start : start + most] for start in range(0, len(told), most))
+    return [*(f"rmdir {words(some)} 2>/dev/null" for some in several), ":"]
 
 
 def _octal(mode: int) -> str:

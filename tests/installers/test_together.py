@@ -213,6 +213,22 @@ def test_a_folder_that_somebody_makes_meanwhile_stays(
         assert mine.stat().st_mode & 0o777 == 0o711
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("name", ["d", "e"])
+def test_of_folders_only_those_stay_in_which_somebody_put_something(
+    tmp_path: Path, shell: str, name: str
+) -> None:
+    bench = Bench(tmp_path / "home", shell)
+    bench.bring(*deep("d", "e"))
+    bench.write(f"a/b/{name}/c/mine", "x")
+
+    bench.uninstall()
+
+    assert sorted(bench.tree()) == [
+        *("a", "a/b", f"a/b/{name}", f"a/b/{name}/c", f"a/b/{name}/c/mine")
+    ]
+
+
 def test_no_digest_of_a_secret_is_an_argument(bench: Bench, folder: Path) -> None:
     reference = SecretRef("env", "TOKEN")
     bench.values[reference] = Secret(TOKEN)
