@@ -28,6 +28,17 @@ def counting(shell: Shell, folder: Path) -> tuple[Shell, Path]:
     return replace(shell, path=f"{tools}:{shell.path}"), log
 
 
+def test_a_tool_is_not_started_only_to_try_it(dash: Shell, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("one", "two")]
+    for file in files:
+        file.write_text(file.name)
+    shell, log = counting(dash, tmp_path)
+    request = Request(NONCE, tuple(PathQuestion(str(file), Read.WHOLE) for file in files))
+    facts = shell.facts(request, home=tmp_path)
+    assert all(facts.content(facts.paths[str(file)]) == file.name.encode() for file in files)
+    assert sorted(log.read_text().split()) == ["sha256sum", "stat"]
+
+
 def test_programs_are_started_once_for_all_that_is_asked(dash: Shell, tmp_path: Path) -> None:
     files = [tmp_path / f"file{number}" for number in range(5)]
     for file in files:

@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from fleet.history.split import VOLATILE, Json, _parted, _set_aside, packed
 
-KEYS = st.sampled_from([*sorted(VOLATILE), "path", "a,", '{"digest":1', 'x","nonce":"y'])
+KEYS = st.sampled_from(
+    [
+        *sorted(VOLATILE),
+        "path",
+        "a,",
+        *(f'a"{name}' for name in VOLATILE),
+        '{"digest":1',
+        'x","nonce":"y',
+    ]
+)
 TEXTS = st.text() | st.sampled_from(['","digest":"a', '\\"', "\\", ',"raw":true', "{", "\n\x00é"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,

@@ -316,7 +316,9 @@ _sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
     _sn=$((_sn + 1)) _sl="$_sl \"\$_f_$_j\""
     eval "_at_$_sn=$_j"
   done
-  if [ $_vn -gt 0 ] && [ $((_vn + _sn)) -gt 1 ] && _with_foreseen; then return 0; fi
+  if [ $_sn -gt 0 ] || [ $_vn -gt 1 ]; then
+    ! _with_foreseen || return 0
+  fi
   _vn=0
   [ $_sn -gt 0 ] || return 0
   _hasher
@@ -324,7 +326,8 @@ _sums() { # hash what is to be hashed -> _sum_1.. ; empty elsewhere
   ! _r=$(eval "_sha256$_sl" 2>/dev/null) || _summed "$_r" $_sn
 }
 
-_with_foreseen() { # the same, with the values whose digests will be wanted
+_with_foreseen() { # with the values whose digests will be wanted, and with nothing, which shows what
+  # the tool is worth
   case $_sha in '' | sha256sum) ;; *) return 1 ;; esac
   _hash_foreseen "$_sl" || return 1
   _vn=0
