@@ -1,6 +1,7 @@
 """What holds for every test."""
 
 import os
+import signal
 import tempfile
 
 import pytest
@@ -15,6 +16,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_STATE] = tempfile.TemporaryDirectory(prefix="fleet-state-")
     os.environ["XDG_STATE_HOME"] = config.stash[_STATE].name
     os.environ.pop("FLEET_HISTORY", None)
+    # A shell starts in the background with Ctrl-C ignored, and so would be all that tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
