@@ -123,12 +123,12 @@ def chapter(finding: Finding, *, strict: bool) -> str:
 
 
 def _sort(findings: Sequence[Finding], heap: _Sorted, *, strict: bool) -> None:
-    of = {f.gate: f for f in findings}
-    for finding in findings:
-        if finding.follows is None and finding.verdict in _HOLDING:
-            if heap.holding:
-                heap.told["passed"].append(finding)
-            continue
+    rest = [f for f in findings if f.follows is not None or f.verdict not in _HOLDING]
+    if heap.holding:
+        held = (f for f in findings if f.follows is None and f.verdict in _HOLDING)
+        heap.told["passed"].extend(held)
+    of = {f.gate: f for f in findings} if rest else {}
+    for finding in rest:
         root = _root(finding, of)
         if root is not finding and (root.required or strict or not finding.required):
             heap.followers[finding.target, root.gate].append(finding.gate)
@@ -201,6 +201,8 @@ def _silence(found: Sequence[tuple[TargetResult, TargetError]]) -> Silence:
 def _cause(result: TargetResult, trouble: TargetError) -> tuple[str, str, str]:
     """Tell a trouble without the target's own names, so that equal causes are equal."""
     own = {result.target.name, result.target.address.name} - {""}
+    if not any(name in trouble.what or name in trouble.hint for name in own):
+        return trouble.stage, trouble.what, trouble.hint
     alternatives = "|".join(re.escape(name) for name in sorted(own, key=len, reverse=True))
     pattern = re.compile(rf"(?<![\w.-])(?:{alternatives})(?![\w-]|\.\w)")
     return trouble.stage, pattern.sub(SAMPLE, trouble.what), pattern.sub(SAMPLE, trouble.hint)

@@ -98,17 +98,21 @@ def matrix(run: Run) -> Matrix:
     A system's cell leaves out capabilities that are not required there: they have their own column.
     Findings about the fleet as a whole belong to no row.
     """
-    findings = [f for result in run.results for f in result.findings]
-    systems = unique(f.system for f in findings)
-    capabilities = unique(c for f in findings for c in f.capabilities)
-    known: dict[tuple[tuple[str, Verdict, bool], ...], tuple[Mark | None, ...]] = {}
-    rows = []
-    for result in run.results:
-        alike = tuple((f.gate, f.verdict, f.required) for f in result.findings)
-        if alike not in known:  # most targets of a fleet are in one of a few states
-            cells = _cells(result.findings, systems, capabilities, strict=run.strict)
-            known[alike] = cells
-        rows.append(Row((result.target.name,), known[alike]))
+    # Most targets of a fleet are in one of a few states; one stands for all that are in it.
+    states = [tuple((f.gate, f.verdict, f.required) for f in r.findings) for r in run.results]
+    first: dict[tuple[tuple[str, Verdict, bool], ...], tuple[Finding, ...]] = {}
+    for state, result in zip(states, run.results, strict=True):
+        first.setdefault(state, result.findings)
+    systems = unique(f.system for found in first.values() for f in found)
+    capabilities = unique(c for found in first.values() for f in found for c in f.capabilities)
+    marks = {
+        state: _cells(found, systems, capabilities, strict=run.strict)
+        for state, found in first.items()
+    }
+    rows = (
+        Row((result.target.name,), marks[state])
+        for state, result in zip(states, run.results, strict=True)
+    )
     return Matrix((*systems, *capabilities), len(systems), tuple(rows))
 
 

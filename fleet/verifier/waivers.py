@@ -6,11 +6,13 @@ accepted: nobody knows what it would be.
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from operator import attrgetter
 
 from fleet.inventory.model import Waiver
 from fleet.verifier.model import Accepted, Finding, Verdict
 
 SOON = timedelta(days=14)
+_verdict = attrgetter("verdict")
 
 
 def running_out(waivers: Iterable[Waiver], today: date) -> tuple[str, ...]:
@@ -59,9 +61,9 @@ def _applied(finding: Finding, waiver: Waiver | None, today: date) -> Finding:
 
 def excused(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
     """Return (target, gate) of what was not asked because a waived failure tells its cause."""
-    accepted = {(f.target, f.gate) for f in findings if f.verdict is Verdict.WAIVED}
-    if not accepted:
+    if Verdict.WAIVED not in map(_verdict, findings):
         return frozenset()
+    accepted = {(f.target, f.gate) for f in findings if f.verdict is Verdict.WAIVED}
     return frozenset(
         (f.target, f.gate)
         for f in findings

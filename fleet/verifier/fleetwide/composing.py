@@ -94,9 +94,11 @@ def compositions(members: Sequence[Member]) -> list[Composed]:
 def _declared(member: Member) -> Iterator[Composed]:
     """Yield the containers of compose projects that a host's own description declares."""
     facts = member.facts
-    for resolved in member.resolved if facts else ():
+    if facts is None or not facts.containers:
+        return
+    for resolved in member.resolved:
         for artifact in resolved.artifacts.values():
-            if facts is None or not isinstance(artifact, ComposeArtifact):
+            if not isinstance(artifact, ComposeArtifact):
                 continue
             fact = facts.paths.get(artifact.path)
             for container in facts.containers.get(artifact.project, ()):

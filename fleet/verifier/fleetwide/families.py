@@ -24,6 +24,8 @@ def families(members: Iterable[Member], least: int = 2) -> list[Family]:
     families that have an image or a container are told.
     """
     asked = list(members)
+    if not any(m.target.kind in _BAKED for m in asked):
+        return []
     own = [_names(m) for m in asked]
     known = frozenset().union(*own) if own else frozenset()
     by_name: dict[str, Family] = {}
