@@ -57,7 +57,9 @@ def devbox(engine: docker.DockerClient, pi_image: str) -> Iterator[Container]:
 
 def listing(container: Container) -> str:
     """Return the processes and temporary files of a container."""
-    return executed(container, ["sh", "-c", "ps -eo comm= | sort; ls -A /tmp; find ~ | sort"])
+    # Piped to sort, ps would find that either as sort or as the sh that it is going to be.
+    processes = 'all=$(exec ps -eo comm=) && echo "$all" | sort'
+    return executed(container, ["sh", "-c", f"{processes}; ls -A /tmp; find ~ | sort"])
 
 
 def test_a_running_container_is_checked_with_its_own_pi(devbox: Container) -> None:
