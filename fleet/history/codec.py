@@ -42,15 +42,18 @@ def finding_json(finding: Finding) -> Json:
 
 
 def finding_of(data: bytes, target: str) -> Finding:
-    """Return a finding.
+    """Return a finding; what else a newer fleet says of it is left out.
 
     Raises:
-        HistoryError: a newer fleet wrote it, or it is damaged.
+        HistoryError: a newer fleet wrote it otherwise, or it is damaged.
     """
-    laid = {k: v for k, v in json.loads(data).items() if k in Finding._fields}
     try:
+        found = json.loads(data)
+        if not isinstance(found, dict):
+            raise _unread("a finding")
+        laid = {k: v for k, v in found.items() if k in Finding._fields}
         return _findings().validate_json(json.dumps(laid | {"target": clean(target)}))
-    except ValidationError:
+    except ValueError:  # it is no JSON, or holds what a finding does not
         raise _unread("a finding") from None
 
 
@@ -100,12 +103,19 @@ def trouble_json(trouble: TargetError) -> Json:
 
 
 def trouble_of(data: bytes) -> TargetError:
-    """Return why a target could not be asked."""
-    laid = json.loads(data)
-    what, where, hint = laid["what"], laid["where"], laid["hint"]
-    if laid["kind"] == "unreachable":
-        return Unreachable(what, stage=laid["stage"], where=where, hint=hint)
-    return _TROUBLES[laid["kind"]](what, where=where, hint=hint)
+    """Return why a target could not be asked.
+
+    Raises:
+        HistoryError: a newer fleet wrote it, or it is damaged.
+    """
+    try:
+        laid = json.loads(data)
+        what, where, hint = laid["what"], laid["where"], laid["hint"]
+        if laid["kind"] == "unreachable":
+            return Unreachable(what, stage=laid["stage"], where=where, hint=hint)
+        return _TROUBLES[laid["kind"]](what, where=where, hint=hint)
+    except (KeyError, ValueError, TypeError):
+        raise _unread("why a target was not asked") from None
 
 
 def gates_json(gates: tuple[Gate, ...]) -> Json:
@@ -114,9 +124,19 @@ def gates_json(gates: tuple[Gate, ...]) -> Json:
 
 
 def gates_of(data: bytes) -> tuple[Gate, ...]:
-    """Return what the catalogue said of gates; one that this fleet cannot read is left out."""
+    """Return what the catalogue said of gates; one that this fleet cannot read is left out.
+
+    Raises:
+        HistoryError: they are damaged.
+    """
+    try:
+        every = json.loads(data)
+    except ValueError:
+        every = None
+    if not isinstance(every, list):
+        raise _unread("the gates of a run")
     found = []
-    for laid in json.loads(data):
+    for laid in every:
         try:
             found.append(Gate.model_validate(laid))
         except ValidationError:

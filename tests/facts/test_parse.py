@@ -372,8 +372,10 @@ def test_well_framed_nonsense_is_refused(records: list[tuple[str, list[str]]]) -
 
 def test_a_real_answer_cut_or_mixed(dash: Shell, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"x" * 1000)
-    request = Request(NONCE, paths=(PathQuestion(str(tmp_path / "f"), Read.WHOLE),))
+    paths = (PathQuestion(str(tmp_path / "f"), Read.WHOLE), PathQuestion(f"{tmp_path}/none"))
+    request = Request(NONCE, paths=paths)
     whole = dash.run(probe_script(request)).stdout
+    assert b"\tabsent\t" in whole
     assert answer(whole, request).contents
     for length in range(0, len(whole) - 1, 7):
         refused(whole[:length], request)

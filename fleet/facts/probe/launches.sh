@@ -77,7 +77,7 @@ _ending() { # status, _late -> _r: how a program ended that did not do its work
 _find_timeout() { # -> _timeout, empty where there is none that takes these arguments
   [ -z "${_timeout_known-}" ] || return 0
   _timeout_known=1
-  _program timeout || return 0
+  _program timeout "$PATH" || return 0
   _timeout=$_dir/timeout
   # A program of its own takes them; of one that is many, reached by a link, it has to be seen.
   if [ -f "$_timeout" ] && ! [ -L "$_timeout" ]; then return 0; fi
@@ -169,8 +169,9 @@ ask_launch() { # key, public names, secret names, shell words...
   _ans='' _v=''
 }
 
-_program() { # name -> _dir, where a program for users or the machine lies; 1 when there is none
-  _way=$_P0:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin: _dir=''
+_program() { # name, folders to look in -> _dir, where it lies; 1 when there is none. Without folders
+  # those of programs for users or the machine.
+  _way=${2:-$_P0:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin}: _dir=''
   while [ -n "$_way" ] && ! [ -x "$_dir/$1" ]; do _dir=${_way%%:*} _way=${_way#*:}; done
   [ -x "$_dir/$1" ]
 }
@@ -223,7 +224,8 @@ ask_crontab() { # word: how many lines of this user's crontab hold it, comments 
   _r=''
 }
 
-see_programs() { # names: as see_links, of what lies first on the PATH of the last launch
+see_programs() { # names: what lies first on the PATH of the last launch, where it is a link, is read
+  # together with the links that ask_paths meets
   for _nm do
     _way=${_lp:+$_lp:}
     while [ -n "$_way" ]; do
