@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from threading import current_thread, main_thread
 from types import FrameType
 
@@ -39,15 +40,14 @@ def orderly_end() -> Iterator[None]:
     if current_thread() is not main_thread():
         yield
         return
-    told = 0
+    told = count(1)
 
     def end(number: int, _frame: FrameType | None) -> None:
-        nonlocal told
-        told += 1
-        ENDING.set()
-        if told == 1:
+        place = next(told)  # the next signal may be heard in any line below, and is not the first
+        if place == 1:
+            ENDING.set()
             raise Ended(number)
-        if told >= _LAST:
+        if place >= _LAST:
             os._exit(BASE + number)
 
     before = {n: h for n in _SIGNALS if (h := signal.getsignal(n)) in _UNTOUCHED}

@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
 from fleet.connectors.deadline import ENDING, Deadline
+from fleet.engine import ending
 from fleet.engine.ending import Ended, orderly_end
 
 THIRD = """\
@@ -58,6 +59,22 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
 def test_the_second_signal_lets_it_tidy_up_and_the_third_does_not() -> None:
     run = subprocess.run([sys.executable, "-c", THIRD], stdout=subprocess.PIPE, check=False)
     assert (run.returncode, run.stdout) == (143, b"SIGTERM\ntidied up\n")
+
+
+def test_a_signal_that_comes_while_the_first_is_answered_does_not_take_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Noisy(Event):
+        """Whoever sets it is told to end again just then."""
+
+        def set(self) -> None:
+            super().set()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(ending, "ENDING", Noisy())
+    with orderly_end(), pytest.raises(Ended) as caught:
+        os.kill(os.getpid(), signal.SIGHUP)
+    assert caught.value.number == signal.SIGHUP
 
 
 def test_in_another_thread_nothing_is_changed() -> None:
