@@ -82,6 +82,17 @@ def closure(packages: Iterable[str]) -> list[str]:
     return sorted(names | set(packages))
 
 
+def essential() -> list[str]:
+    """Return Debian's essential packages, which whoever installs in an image counts on."""
+    ended = subprocess.run(
+        ["dpkg-query", "--show", "--showformat", "${Essential} ${Package}\n"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [line.split()[1] for line in ended.stdout.splitlines() if line.startswith("yes ")]
+
+
 def package_files(packages: Iterable[str]) -> Iterator[str]:
     """Yield the absolute paths of packages' files, with the usr-merge applied."""
     ended = subprocess.run(["dpkg", "-L", *packages], capture_output=True, text=True, check=False)

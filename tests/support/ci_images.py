@@ -14,18 +14,22 @@ from pathlib import Path
 
 import docker
 import yaml
-from support.base_image import PACKAGES, import_image
+from support.base_image import PACKAGES, closure, essential, import_image
 from support.ci import ran
+from support.package_database import package_database
 from support.places import ROOT
 from support.rig import compose_binary
 from support.tools import ToolUnavailableError, npm_bin, pi_tool
 
 RUN = uuid.uuid4().hex[:8]
 NAME = f"fleet-ci-test-{RUN}"
-AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
+#: What this machine trusts; kept where no package makes it anew.
+AUTHORITIES = "/usr/local/share/authorities.crt"
 MORE = ("adduser", "apt", "ca-certificates", "dpkg", "passwd", "python3", "python3-venv", "tmux")
-FOLDERS = ("/etc/apt", "/etc/skel", "/usr/share/keyrings", "/var/lib/dpkg")
+FOLDERS = ("/etc/apt", "/etc/skel", "/usr/share/keyrings")
 BASE = f"""FROM {NAME}:raw
+ADD packages.tar /
+COPY authorities.crt {AUTHORITIES}
 COPY node /usr/local/bin/node
 COPY node_version.h /usr/local/include/node/node_version.h
 COPY npm /usr/local/lib/node_modules/npm
@@ -48,9 +52,12 @@ class Built:
 
 def base_image(engine: docker.DockerClient, scratch: Path) -> str:
     """Make the base; returns its tag."""
-    import_image(engine, f"{NAME}:raw", scratch, packages=[*PACKAGES, *MORE], folders=FOLDERS)
+    packages = [*PACKAGES, *MORE, *essential()]
+    import_image(engine, f"{NAME}:raw", scratch, packages=packages, folders=FOLDERS)
     folder = scratch / "base"
     folder.mkdir()
+    (folder / "packages.tar").write_bytes(package_database(closure(packages)))
+    shutil.copy2("/etc/ssl/certs/ca-certificates.crt", folder / "authorities.crt")
     node = pi_tool().node.resolve()
     shutil.copy2(node, folder / "node")
     header = next(node.parents[1].rglob("include/node/node_version.h"))
