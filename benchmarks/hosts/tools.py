@@ -20,8 +20,8 @@ FLEET = str(Path(sys.executable).with_name("fleet"))
 FLOOR = str(Path(__file__).with_name("floor.py"))
 #: As many at once as `fleet` asks by default; what its rows and the floor are run with.
 JOBS = 16
-#: Of the tool that takes minutes for a few hosts, more hosts than this tell nothing new.
-FEW = 20
+#: More hosts than this are not asked by the tool that takes minutes for them.
+FEW = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,7 @@ def ansible(venvs: Path, *, single: bool) -> Tool:
         words,
         lambda output, _: seen_in_lines(output),
         most=10_000 if single else FEW,
+        seconds=300 if single else 900,
         runs=0 if single else 1,
         environ={
             **_told(),

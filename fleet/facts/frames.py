@@ -63,6 +63,8 @@ class Record:
         if not 0 <= index < len(self.fields):
             raise self.wrong("a field is missing")
         packed = self.fields[index]
+        if packed[:1] == b"b" and b"!" in packed:
+            packed = packed.rpartition(b"!")[2]  # it was begun anew, by another tool
         head, body = packed[:1], packed[1:]
         if packed == b"-":
             return None

@@ -245,6 +245,14 @@ def test_contents_that_were_sent_together_are_told_apart_by_their_sizes() -> Non
     assert (fact.state, fact.why) == (State.UNREADABLE, "it changed while it was read")
 
 
+@pytest.mark.parametrize("begun", ["b!", "bY29udGVu!", "b!b!"])
+def test_contents_that_were_begun_anew_are_those_of_the_last_time(begun: str) -> None:
+    told = f"data ={SHA} {begun}x{(b'content' + bytes([10])).hex()}"
+    facts = answer(changed("data", told), WHOLE)
+    assert facts.content(facts.paths["/f"]) == b"content\n"
+    refused(changed("data", f"data ={SHA} {begun}"), WHOLE)
+
+
 def test_content_nobody_asked_for_is_refused() -> None:
     known = replace(WHOLE, known=frozenset({SHA}))
     assert "not to be sent" in refused(good(), known).what

@@ -293,6 +293,24 @@ def test_f02_not_readable_is_not_absent(shell: Shell, open_folder: Path) -> None
     assert (env.state, env.env) == (State.UNREADABLE, None)
 
 
+def test_each_path_tells_the_folders_that_may_not_be_written_in(
+    shell: Shell, open_folder: Path
+) -> None:
+    need_root()
+    shut, wide = open_folder / "shut", open_folder / "wide"
+    for folder, mode in ((shut, 0o755), (wide, 0o777)):
+        folder.mkdir()
+        folder.chmod(mode)
+    (shut / "f").touch()
+    (wide / "link").symlink_to(shut / "f")
+    wanted = {wide / "a": (), shut / "f": (shut,), wide / "b": (), shut / "g": (shut,)}
+    wanted[wide / "link"] = (shut,)
+    request = Request(NONCE, paths=tuple(PathQuestion(str(path)) for path in wanted))
+    facts = shell.facts(request, uid=NOBODY)
+    told = {path: facts.paths[str(path)].closed for path in wanted}
+    assert told == {path: tuple(map(str, folders)) for path, folders in wanted.items()}
+
+
 def test_home(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x")
     request = Request(NONCE, paths=(PathQuestion("~/f", Read.HASH), PathQuestion("~")))

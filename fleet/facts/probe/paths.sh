@@ -8,7 +8,9 @@ _link_is() { # link, its target: remembered
 }
 
 _readlinks() { # file names quoted for eval, their number (_fp_1.. in turn): all by one program
-  _r=$(eval "readlink$1" 2>/dev/null && printf x) || return 0
+  # The last line has to hold something, or a shell drops the end of the one before.
+  if [ -L /proc/self/exe ]; then _r=$(eval "exec readlink$1 /proc/self/exe" 2>/dev/null) || return 0
+  else _r=$(eval "readlink$1" 2>/dev/null && printf x) || return 0; fi
   # A target of several lines, or some readlink that takes one name: each is read by itself later.
   case $_NL$_r in *"$_NL$_NL"*) return 0 ;; esac
   _lines "$_r" $(($2 + 1)) _ft || return 0
@@ -129,7 +131,11 @@ _closed() { # key: folders that matter to a change of _asked, and that may not b
   esac
   _shut=0
   for _q in "${_x:-/}" "${_y:-/}"; do
-    if ! [ -d "$_q" ] || [ -w "$_q" ]; then continue; fi
+    case $_open in *"$_NL$_q$_NL"*) continue ;; esac
+    if ! [ -d "$_q" ] || [ -w "$_q" ]; then
+      case $_q in *"$_NL"*) ;; *) _open=$_open$_q$_NL ;; esac
+      continue
+    fi
     _enc "$_q"
     _out closed "$1" "$_r"
     _shut=1
@@ -360,16 +366,25 @@ _content() { # number: the hash of one file; its bytes are sent later when they 
 
 _send() { # the wanted bytes of several files, one after the other: one program packs them all
   [ $_wn -gt 0 ] || return 0
-  _packing
   _flush
   _n=$((_n + 1))
   printf '%s' "@fleet$_TAB$_N$_TAB$_n${_TAB}data$_TAB=${_wh# }$_TAB"
-  case $_wn in
-    1) eval "_packed 2>/dev/null <$_wl" ;;
-    *) eval "cat$_wl" 2>/dev/null | _packed 2>/dev/null ;;
-  esac
+  if [ "${_pack:-w}" != w ] || ! _sent; then
+    _packing
+    eval "cat$_wl" 2>/dev/null | _packed 2>/dev/null
+  fi
   printf '%s\n' "$_TAB=${_ws# }$_TAB."
   _wn=0 _wt=0 _wh='' _ws='' _wl=''
+}
+
+_sent() { # by the base64 that is usual; 1 where it is another, and "!" says that the field begins anew
+  printf b
+  case $_wn in
+    1) eval "base64 -w0 2>/dev/null <$_wl" && _pack=w && return 0 ;;
+    *) eval "cat$_wl 2>/dev/null | base64 -w0 2>/dev/null" && _pack=w && return 0 ;;
+  esac
+  printf !
+  return 1
 }
 
 _pem() { # key, file: its certificates; a key beside them does not travel
