@@ -133,7 +133,7 @@ class Exec:
     ) -> None:
         """Send and receive at once: either side may stop to wait for the other."""
         stream.settimeout(0)
-        pending = memoryview(stdin)
+        pending, ended = memoryview(stdin), False
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ | selectors.EVENT_WRITE)
             while True:
@@ -145,8 +145,10 @@ class Exec:
                 if deadline.passed:
                     raise TimeoutError
                 idle = not selector.select(min(deadline.left(), _SLICE))
-                if idle and not pending and self._status(identity) is not None:
+                if idle and ended:
                     return  # something it started in the background keeps the stream open
+                # Asked before the next wait, or its last words may be missed.
+                ended = idle and not pending and self._status(identity) is not None
 
     def _send(self, stream: socket.socket, pending: memoryview) -> memoryview:
         if not pending:

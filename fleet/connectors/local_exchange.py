@@ -36,13 +36,14 @@ class Exchange:
             while selector.get_map():
                 if deadline.passed:
                     raise TimeoutError
+                ended = self._process.poll() is not None  # first, or its last words may be missed
                 ready = selector.select(min(deadline.left(), _SLICE))
                 for key, _ in ready:
                     stream: IO[bytes] = key.data
                     if not self._serve(stream):
                         selector.unregister(stream)
                         stream.close()
-                if not ready and self._process.poll() is not None:
+                if ended and not ready:
                     break
         try:
             return self._process.wait(deadline.left())

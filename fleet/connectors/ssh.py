@@ -223,8 +223,9 @@ class _Exchange:
             while not self._drained():
                 if deadline.passed:
                     raise TimeoutError
+                ended = self._channel.exit_status_ready()  # first, or its last words may be missed
                 idle = not selector.select(min(deadline.left(), _SLICE))
-                if idle and self._channel.exit_status_ready():
+                if ended and idle:
                     break  # something it started in the background keeps the stream open
         if not self._channel.status_event.wait(deadline.left()):
             raise TimeoutError

@@ -1,11 +1,13 @@
 """This machine, asked in a clean environment, bounded in size and time."""
 
 import os
+import selectors
 import socket
 import time
 from pathlib import Path
 
 import pytest
+from support.busy import LAST_WORDS, LateSelector
 from support.probing import NONCE, ended
 
 from fleet.connectors import local
@@ -126,6 +128,13 @@ def test_what_stays_in_the_background_does_not_hold_the_answer(tmp_path: Path) -
     assert outcome.output == b"done\n"
     assert time.monotonic() - started < 10
     os.kill(int((tmp_path / "pid").read_text()), 9)
+
+
+def test_last_words_are_heard_on_a_busy_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selectors, "DefaultSelector", LateSelector)
+    assert connector(tmp_path).apply(LAST_WORDS, Secret("")).output == b"done\n"
 
 
 @pytest.mark.usefixtures("tools")

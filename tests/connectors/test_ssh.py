@@ -1,6 +1,7 @@
 """One connection and one exec, and every way in which they can fail, against real servers."""
 
 import os
+import selectors
 import shutil
 import socket
 import threading
@@ -9,10 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.busy import LAST_WORDS, LateSelector
 from support.client import Client
 from support.loopback import free_port
 from support.sshd import Sshd
 
+from fleet.connectors import ssh
 from fleet.errors import ProbeError, TargetError, Unreachable
 from fleet.inventory.model import Become
 from fleet.secrets import Secret
@@ -138,6 +141,14 @@ def test_a_background_process_does_not_hold_the_answer(palace: Client) -> None:
     outcome = palace.connect("palace").apply("sleep 15 & echo done", NOTHING)
     assert (outcome.status, outcome.output) == (0, b"done\n")
     assert time.monotonic() - started < 8
+
+
+def test_last_words_are_heard_on_a_busy_machine(
+    palace: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selectors, "DefaultSelector", LateSelector)
+    monkeypatch.setattr(ssh, "_SLICE", 0.2)
+    assert palace.connect("palace").apply(LAST_WORDS, NOTHING).output == b"done\n"
 
 
 def test_a_connection_cut_in_the_middle_is_told(palace: Client, sshd: Sshd) -> None:

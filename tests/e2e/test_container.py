@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import selectors
 import socket
 import threading
 import time
@@ -9,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.busy import LAST_WORDS, LateSelector
 from support.containers import Engine, Root, base, engine_answers
 from support.places import CASES
 
+from fleet.connectors import container_exec
 from fleet.connectors.container import ContainerConnector
 from fleet.errors import ProbeError, Unreachable, Unsupported
 from fleet.facts.model import Facts
@@ -383,6 +386,17 @@ def test_a_background_process_does_not_hold_the_answer(running: dict[bool, str])
     made.close()
     assert outcome.output == b"done\n"
     assert time.monotonic() - started < 10
+
+
+def test_last_words_are_heard_on_a_busy_machine(
+    running: dict[bool, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = connector(running[True])
+    monkeypatch.setattr(selectors, "DefaultSelector", LateSelector)
+    monkeypatch.setattr(container_exec, "_SLICE", 0.2)
+    outcome = made.apply(LAST_WORDS, NOTHING)
+    made.close()
+    assert outcome.output == b"done\n"
 
 
 def test_a_container_that_stops_in_the_middle(engine: Engine, images: dict[bool, str]) -> None:
