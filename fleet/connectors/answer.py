@@ -1,9 +1,11 @@
 """A program on its way to a target's ``sh``, and what came back: the same for every transport."""
 
 import secrets
+import signal
 from datetime import datetime
 from typing import Literal
 
+from fleet.connectors.base import Outcome
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.text import one_line
 from fleet.errors import ProbeError, Unreachable
@@ -11,6 +13,9 @@ from fleet.facts.model import Facts
 from fleet.facts.parse import parse_answer
 from fleet.facts.request import Request
 from fleet.inventory.model import Target
+
+#: What a shell adds to the number of a signal.
+_SIGNALLED = 128
 
 
 class Program:
@@ -39,7 +44,7 @@ class Program:
 
 
 def read_facts(
-    output: bytes,
+    outcome: Outcome,
     request: Request,
     target: Target,
     *,
@@ -49,16 +54,37 @@ def read_facts(
     """Return the facts in a probe's output.
 
     Raises:
-        ProbeError: the answer was cut, forged, too large or not understood.
+        ProbeError: the answer was cut, forged, too large or not understood. What the shell ended
+            with is told too, where it did not end well; not what it said, which may hold anything.
     """
-    return parse_answer(
-        output,
-        request,
-        target=target.name,
-        address=str(target.address),
-        kind=kind,
-        taken_at=taken_at,
-    )
+    try:
+        return parse_answer(
+            outcome.output,
+            request,
+            target=target.name,
+            address=str(target.address),
+            kind=kind,
+            taken_at=taken_at,
+        )
+    except ProbeError as error:
+        if outcome.status == 0:
+            raise
+        hint = f"its sh ended with {_ending(outcome.status)}; {error.hint}".removesuffix("; ")
+        raise ProbeError(error.what, where=error.where, hint=hint) from None
+
+
+def _ending(status: int) -> str:
+    """Describe a status, which a signal makes negative here and one of 128 and more elsewhere.
+
+    Over ssh it is -1 where none was told.
+    """
+    if status == -1:
+        return "no status"
+    number = -status if status < 0 else status - _SIGNALLED
+    try:
+        return f"status {status} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"status {status}"
 
 
 def late(deadline: Deadline, got: int, *, where: str) -> Unreachable:

@@ -97,9 +97,7 @@ class ContainerConnector:
         except NoShell:
             facts = self._without_shell(opened, request, deadline, taken_at)
         else:
-            facts = read_facts(
-                outcome.output, request, self._target, kind="container", taken_at=taken_at
-            )
+            facts = read_facts(outcome, request, self._target, kind="container", taken_at=taken_at)
             facts = _with_entry_point(facts, opened, request)
         identity, name = opened.inspected.Image, opened.inspected.Config.Image
         image = self._image(opened, identity)

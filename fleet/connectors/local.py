@@ -74,7 +74,7 @@ class LocalConnector:
         """
         taken_at = datetime.now(UTC)
         outcome = self._run(probe_script(request))
-        facts = read_facts(outcome.output, request, self._target, kind="host", taken_at=taken_at)
+        facts = read_facts(outcome, request, self._target, kind="host", taken_at=taken_at)
         if self._home is None:
             return facts
         platform = facts.platform.model_copy(update={"rule": DECLARED})

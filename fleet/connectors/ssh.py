@@ -77,7 +77,7 @@ class SshConnector:
         """
         taken_at = datetime.now(UTC)
         outcome = self._run(probe_script(request), only_looks=True)
-        return read_facts(outcome.output, request, self._target, kind="host", taken_at=taken_at)
+        return read_facts(outcome, request, self._target, kind="host", taken_at=taken_at)
 
     def apply(self, script: str, payload: Secret) -> Outcome:
         """Run ``script`` followed by ``payload`` as one program, read by ``sh`` from stdin.

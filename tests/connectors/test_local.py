@@ -19,6 +19,8 @@ from fleet.facts.request import LaunchQuestion, PathQuestion, Read, Request
 from fleet.inventory.model import Address, Become, Scheme, Target
 from fleet.secrets import Secret
 
+BEGUN = f"@fleet\\t{NONCE}\\t1\\tbegin\\t=fleet.answer/1\\t.\\n"
+
 
 def connector(
     home: Path | None = None, become: Become | None = None, timeout: float = 20
@@ -135,6 +137,20 @@ def test_last_words_are_heard_on_a_busy_machine(
 ) -> None:
     monkeypatch.setattr(selectors, "DefaultSelector", LateSelector)
     assert connector(tmp_path).apply(LAST_WORDS, Secret("")).output == b"done\n"
+
+
+@pytest.mark.parametrize(
+    "ending, told",
+    [("exit 2", "status 2; "), ("kill -9 $$", "status -9 (SIGKILL); "), ("exit 0", "try again")],
+)
+def test_how_a_shell_ended_that_did_not_answer_to_the_end_is_told(
+    tools: Path, tmp_path: Path, ending: str, told: str
+) -> None:
+    fake(tools, "sh", f"read -r mark; eval $mark; read -r _; printf '{BEGUN}'; {ending}")
+    with pytest.raises(ProbeError, match="cut off") as caught:
+        connector(tmp_path).collect(Request(NONCE))
+    assert told in caught.value.hint
+    assert ("its sh ended with" in caught.value.hint) == (ending != "exit 0")
 
 
 @pytest.mark.usefixtures("tools")

@@ -88,6 +88,22 @@ def test_an_answer_that_is_none_leaves_no_facts(
     odd.stop()
 
 
+@pytest.mark.parametrize(
+    "ending, told", [("exit 137", "status 137 (SIGKILL); "), ("kill -9 $$", "no status; ")]
+)
+def test_how_a_shell_ended_that_did_not_answer_to_the_end_is_told(
+    client: Client, start_sshd: StartSshd, ending: str, told: str
+) -> None:
+    begun = "printf '@fleet\\t%s\\t1\\tbegin\\t=fleet.answer/1\\t.\\n'"
+    odd = start_sshd(f'ForceCommand read e m; echo "$m"; {begun} {NONCE}; {ending}')
+    client.host("odd", odd)
+    client.know(odd.known())
+    with pytest.raises(ProbeError, match="cut off") as caught:
+        client.connect("odd").collect(Request(NONCE))
+    assert f"its sh ended with {told}" in caught.value.hint
+    odd.stop()
+
+
 def test_an_endless_answer_is_refused(client: Client, start_sshd: StartSshd) -> None:
     endless = start_sshd("ForceCommand cat /dev/zero")
     client.host("endless", endless)
