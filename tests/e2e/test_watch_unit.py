@@ -15,10 +15,10 @@ from support.places import ROOT
 from support.rig import (
     LABELS,
     NAME,
-    PYTHON_NEEDS,
     RUN,
     SshHost,
     executed,
+    python_packages,
     ssh_files,
     wait_for_banner,
 )
@@ -52,7 +52,8 @@ METRICS = "/var/lib/node exporter/fleet.prom"
 @pytest.fixture(scope="module")
 def machine(engine: docker.DockerClient, scratch: Path) -> Iterator[SshHost]:
     """Boot a machine that has fleet, and an inventory of itself."""
-    import_image(engine, IMAGE, scratch, packages=[*PACKAGES, *PYTHON_NEEDS, "systemd-sysv"])
+    packages = [*PACKAGES, *python_packages(), "systemd-sysv"]
+    import_image(engine, IMAGE, scratch, packages=packages)
     key = scratch / "id_watch"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     shared = {str(ROOT), sys.prefix, sys.base_prefix}

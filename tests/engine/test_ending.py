@@ -52,6 +52,8 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
     try:
         with orderly_end():
             os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert not ENDING.is_set()
     finally:
         signal.signal(signal.SIGHUP, before)
 

@@ -26,7 +26,7 @@ LABELS = {LABEL: RUN}
 BASE = f"fleet-e2e-base:{RUN}"
 PALACE = f"fleet-e2e-palace:{RUN}"
 PI = f"fleet-e2e-pi:{RUN}"
-PYTHON_NEEDS = (
+_PYTHON_NEEDS = (
     "libbz2-1.0",
     "libexpat1",
     "libffi8",
@@ -39,6 +39,12 @@ PYTHON_NEEDS = (
     "libuuid1",
     "zlib1g",
 )
+
+
+def python_packages() -> list[str]:
+    """Return the packages that an image needs to run this Python; Debian's own is one of them."""
+    own = ["python3"] if Path(sys.base_prefix).resolve() == Path("/usr") else []
+    return [*_PYTHON_NEEDS, *own]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +90,9 @@ def palace_image(client: docker.DockerClient, scratch: Path, tool: Path) -> str:
     """
     environment = tool.parent.resolve()
     prefix = Path(sys.base_prefix).resolve()
-    packages = [*PACKAGES, *PYTHON_NEEDS]
+    packages = [*PACKAGES, *python_packages()]
     folders = [str(environment)]
-    if str(prefix) == "/usr":
-        packages.append("python3")
-    else:
+    if prefix != Path("/usr"):
         folders.append(str(prefix))
     path = f"{environment}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     changes = [
