@@ -205,13 +205,17 @@ class Watch:
         )
 
     def health(self) -> Page:
-        """Say whether audits are made: 200 where they are, 503 where none was for too long."""
+        """Say whether audits are made: 200 where they are, 503 where none was for too long.
+
+        "ok" is said from the first audit's end on; before it nothing was seen.
+        """
         with self._lock:
-            last = self._ended if self._ended is not None else self._began
-            rounds = self._rounds
-        late = time.monotonic() - last
+            ended, rounds = self._ended, self._rounds
+        late = time.monotonic() - (self._began if ended is None else ended)
         if late > LATE * self.plan.every + GRACE:
             return Page(503, f"no audit ended for {late:.0f} s, {self._failed} rounds failed\n")
+        if ended is None:
+            return Page(200, f"begun {late:.0f} s ago, no audit ended yet\n")
         return Page(200, f"ok, {rounds} rounds\n")
 
 

@@ -92,11 +92,12 @@ def test_every_round_is_kept_and_exposed(tmp_path: Path) -> None:
     fleet = Fleet([craft("healthy"), craft("mixed")])
     made = watch(fleet, tmp_path, rounds=2)
     assert value(made, "fleet_watch_rounds_total") == 0
+    assert (made.health().status, "no audit ended yet" in made.health().text) == (200, True)
     made.run()
     assert len(fleet.kept) == 2
     assert value(made, "fleet_watch_rounds_total") == 2
     assert value(made, "fleet_run_exit_code") == 2
-    assert made.health().status == 200
+    assert (made.health().status, made.health().text) == (200, "ok, 2 rounds\n")
 
 
 @pytest.mark.parametrize("error", [ProbeError("hostile"), OSError(5, "Input"), ValueError("bug")])
