@@ -186,6 +186,7 @@ def test_processes_do_not_outlive_one_that_is_killed(fleet: Fleet) -> None:
     with fleet.start("--executor", "processes", "-j", "2") as process:
         fleet.busy(2)
         workers = [*looking(process.pid)]
+        assert workers
         process.kill()
         process.communicate(timeout=SECONDS)
     wait_for_the_end(workers)
