@@ -14,6 +14,7 @@ from benchmarks.hosts.sampling import measure, sample, say
 from benchmarks.hosts.state import write_inventory
 from benchmarks.hosts.table import Row, Sample
 from benchmarks.hosts.tools import FLEET, JOBS, Tool
+from benchmarks.hosts.truths import differences, expected, seen_by_fleet
 from fleet.demo.bake import bake
 from fleet.demo.history import bridge_of
 
@@ -96,7 +97,11 @@ def _kept(up: Rig, hosts: Sequence[Host]) -> Row:
         def wrong(_: Rig, hosts: Sequence[Host], output: bytes) -> list[str]:
             outputs.append(output)
             told = [len(run["targets"]) for run in documents(output)]
-            return [] if told == [len(hosts)] * times else [f"it audited {told}"]
+            if told != [len(hosts)] * times:
+                return [f"it audited {told}"]
+            saw = [seen_by_fleet(json.dumps(run).encode()) for run in documents(output)]
+            truths = expected({host.name: host.fault for host in hosts})
+            return [wrong for seen in saw for wrong in differences(truths, seen)]
 
         tool = Tool("kept", "fleet audit again, kept", words, codes=frozenset({0, 2}), wrong=wrong)
         return tool, outputs

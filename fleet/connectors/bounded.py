@@ -49,6 +49,10 @@ class Bounded:
         if room > 0:
             self._held += chunk[:room]
 
+    def ends_with(self, end: bytes) -> bool:
+        """Whether what was kept ends with these bytes."""
+        return self._held.endswith(end)
+
     def take(self) -> bytes:
         """Return what was kept."""
         return bytes(self._held)

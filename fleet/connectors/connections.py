@@ -5,6 +5,7 @@ targets (a repeated audit, the three round trips of a provision) keeps the conne
 """
 
 import resource
+import secrets
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,9 +28,15 @@ class Lasting(Connector, Protocol):
 
     A kept connection that is found dead when it is used again is opened anew by the connector
     itself, before anything is sent, and that is no failure.
+
+    Attributes:
+        timeout: seconds that one use may take.
+        again: whether the same will be asked again, so that something may stay on the target that
+            answers it for less.
     """
 
     timeout: float
+    again: bool
 
     @property
     def open(self) -> bool:
@@ -53,19 +60,39 @@ class Connections:
 
     Args:
         keep: whether connections stay open after their use.
+        again: whether targets are asked the same again and again.
         most: how many stay open at most; by default half of the files this process may open, and
             not more than a thousand. What comes later is closed after its use.
         seconds: the longest that one connection is used.
     """
 
     def __init__(
-        self, *, keep: bool = False, most: int | None = None, seconds: float = LONGEST_SECONDS
+        self,
+        *,
+        keep: bool = False,
+        again: bool = False,
+        most: int | None = None,
+        seconds: float = LONGEST_SECONDS,
     ) -> None:
         self._keep = keep
+        self._again = again
+        self._nonce, self._nonce_since = "", 0.0
         self._most = _affordable() if most is None else most
         self._seconds = seconds
         self._idle: dict[str, _Kept] = {}
         self._lock = Lock()
+
+    def nonce(self) -> str:
+        """Return a fresh nonce for the questions of a run.
+
+        Who asks the same again gets the same one, for no longer than a connection is used: what a
+        target tells as before was digested with it.
+        """
+        now = time.monotonic()
+        with self._lock:
+            if not self._again or not self._nonce or now - self._nonce_since > self._seconds:
+                self._nonce, self._nonce_since = secrets.token_hex(16), now
+            return self._nonce
 
     @contextmanager
     def to(self, target: Target, *, timeout: float) -> Iterator[Connector]:
@@ -80,12 +107,15 @@ class Connections:
         held = self._taken(target, timeout)
         connector = held.connector if held else registry.connect(target, timeout=timeout)
         since = held.since if held else time.monotonic()
+        lasting = held.connector if held else _lasting(connector)
+        if lasting:
+            lasting.again = self._again
         try:
             yield connector
         except BaseException:
             connector.close()
             raise
-        if not (isinstance(connector, Lasting) and self._given_back(target, connector, since)):
+        if not (lasting and self._given_back(target, lasting, since)):
             connector.close()
 
     def only(self, targets: Iterable[Target]) -> None:
@@ -130,6 +160,10 @@ class Connections:
                 return False
             self._idle[target.name] = _Kept(registry.bare(target), connector, since)
         return True
+
+
+def _lasting(connector: Connector) -> Lasting | None:
+    return connector if isinstance(connector, Lasting) else None
 
 
 def _affordable() -> int:

@@ -1,34 +1,32 @@
 """Hosts over ssh: one connection, and one exec of ``sh`` for everything that is asked."""
 
 import os
-import selectors
 import shlex
 import socket
-import threading
 from contextlib import suppress
 from datetime import UTC, datetime
 
 from fleet.connectors.answer import Program, late, no_shell, read_facts
 from fleet.connectors.base import Outcome
-from fleet.connectors.bounded import CHUNK, KIBI, MAX_BYTES, Bounded
+from fleet.connectors.bounded import MAX_BYTES
 from fleet.connectors.deadline import Deadline
 from fleet.connectors.ssh_auth import tamed
 from fleet.connectors.ssh_config import resolve
+from fleet.connectors.ssh_exchange import Exchange
 from fleet.connectors.ssh_library import Channel, SSHException
+from fleet.connectors.ssh_standing import Standing
 from fleet.connectors.ssh_transport import SshSession, open_session
 from fleet.connectors.text import one_line
 from fleet.connectors.tunnel import Tunnel
 from fleet.errors import Unreachable
-from fleet.facts.compile import probe_script
+from fleet.facts.again import asked_again, joined, stays
+from fleet.facts.compile import probe_script, standing_script
 from fleet.facts.model import Facts
 from fleet.facts.request import Request
 from fleet.inventory.model import Target
 from fleet.secrets import Secret
 
-_MOST_ERRORS = 64 * KIBI
-_SLICE = 1.0
-_JOIN = 5.0
-_FIRST_WORD = 5.0  # seconds for a connection that has rested to answer at all
+FIRST_WORD = 5.0  # seconds for a connection that has rested to answer at all
 
 
 class SshConnector:
@@ -39,6 +37,7 @@ class SshConnector:
 
     Attributes:
         timeout: may be set between two uses.
+        again: whether the same will be asked again: then a shell stays there for it.
 
     Args:
         target: of scheme ``ssh``; its ``become`` makes everything run as that user by ``sudo -n``.
@@ -65,7 +64,9 @@ class SshConnector:
         self._connect_timeout = connect_timeout
         self._max_bytes = max_bytes
         self._config = config or os.environ.get("FLEET_SSH_CONFIG") or None
+        self.again = False
         self._session: SshSession | None = None
+        self._standing: Standing | None = None
         self._tunnels: list[Tunnel] = []
 
     def collect(self, request: Request) -> Facts:
@@ -76,8 +77,8 @@ class SshConnector:
             ProbeError: too much was answered, or something else than was asked.
         """
         taken_at = datetime.now(UTC)
-        outcome = self._run(probe_script(request), only_looks=True)
-        return read_facts(outcome, request, self._target, kind="host", taken_at=taken_at)
+        deadline = Deadline(self.timeout, only_looks=True)
+        return self._again(request, taken_at, deadline) or self._anew(request, taken_at, deadline)
 
     def apply(self, script: str, payload: Secret) -> Outcome:
         """Run ``script`` followed by ``payload`` as one program, read by ``sh`` from stdin.
@@ -86,7 +87,7 @@ class SshConnector:
             Unreachable: as for :meth:`collect`; what was done by then is unknown.
             ProbeError: too much was printed, or no shell was run.
         """
-        return self._run(script + payload.reveal())
+        return self._run(script + payload.reveal(), Deadline(self.timeout))[0]
 
     def open_tcp(self, host: str, port: int) -> socket.socket:
         """Connect to ``host:port`` from the target, through the ssh connection.
@@ -116,6 +117,7 @@ class SshConnector:
     def close(self) -> None:
         """Let go of tunnels and connection."""
         self.rest()
+        self._dismiss()
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -131,24 +133,86 @@ class SshConnector:
             self.connects += 1
         return self._session
 
-    def _run(self, text: str, *, only_looks: bool = False) -> Outcome:
-        """Run a program with the target's ``sh``."""
-        deadline = Deadline(self.timeout, only_looks=only_looks)
+    def _anew(self, request: Request, taken_at: datetime, deadline: Deadline) -> Facts:
+        """Ask everything, of a shell that stays where the same will be asked again."""
+        self._dismiss()
+        text = standing_script(request) if self.again else probe_script(request)
+        last = stays(request.nonce) if self.again else b""
+        outcome, channel = self._run(text, deadline, last=last)
+        facts = read_facts(outcome, request, self._target, kind="host", taken_at=taken_at)
+        if channel is not None:
+            self._standing = Standing(channel, request, facts)
+        return facts
+
+    def _again(self, request: Request, taken_at: datetime, deadline: Deadline) -> Facts | None:
+        """Ask the shell that stayed; None where none can answer, or not all is as it was."""
+        standing, session = self._standing, self._session
+        if standing is None or session is None or not standing.answers(request):
+            return None
+        exchange = Exchange(standing.channel, self._max_bytes, self._target.name)
+        try:
+            self.round_trips += 1
+            with tamed():
+                output = self._heard(session, standing, exchange, deadline)
+        except TimeoutError:
+            raise late(deadline, len(exchange.output), where=self._target.name) from None
+        except (SSHException, EOFError, OSError):
+            return None  # cut off in the middle of looking: all is asked anew, and then told
+        if output is None:
+            return None
+        outcome = Outcome(0, output)
+        told = read_facts(
+            outcome, asked_again(request), self._target, kind="host", taken_at=taken_at
+        )
+        return joined(standing.facts, told)
+
+    def _heard(
+        self, session: SshSession, standing: Standing, exchange: Exchange, deadline: Deadline
+    ) -> bytes | None:
+        """Ask again; over a connection that is dead, and nobody told, only until that is seen.
+
+        Raises:
+            TimeoutError: there is somebody, and no answer in time.
+        """
+        standing.ask()
+        with suppress(TimeoutError):
+            return standing.answer(exchange, deadline.within(FIRST_WORD))
+        if deadline.passed:
+            raise TimeoutError
+        try:
+            _opened(session, deadline.within(FIRST_WORD)).close()
+        except (SSHException, EOFError, OSError):
+            self.close()
+            return None
+        return standing.answer(exchange, deadline)
+
+    def _dismiss(self) -> None:
+        if self._standing is not None:
+            self._standing.close()
+            self._standing = None
+
+    def _run(
+        self, text: str, deadline: Deadline, *, last: bytes = b""
+    ) -> tuple[Outcome, Channel | None]:
+        """Run a program with the target's ``sh``; its channel where it stays, and said so last."""
         program = Program(text)
         session, channel = self._channel(deadline)
-        exchange = _Exchange(channel, self._max_bytes, self._target.name)
+        exchange = Exchange(channel, self._max_bytes, self._target.name)
+        status: int | None = -1
         try:
             self.round_trips += 1
             with tamed():
                 channel.exec_command(self._shell())
-                status = exchange.run(program.stdin, deadline)
+                status = exchange.run(program.stdin, deadline, last=last)
         except TimeoutError:
             raise late(deadline, len(exchange.output), where=self._target.name) from None
         except (SSHException, EOFError, OSError):
             raise self._lost(session, deadline, "the command was not run") from None
         finally:
-            exchange.close()
-        return self._judged(session, exchange, status, program)
+            if status is not None:
+                exchange.close()
+        outcome = self._judged(session, exchange, status or 0, program)
+        return outcome, channel if status is None else None
 
     def _channel(self, deadline: Deadline) -> tuple[SshSession, Channel]:
         """Open a session; over a connection that has rested, only if it answers at once."""
@@ -156,7 +220,7 @@ class SshConnector:
         session = self._connected(deadline)
         if session is rested:
             with suppress(SSHException, EOFError, OSError):
-                return session, _opened(session, deadline.within(_FIRST_WORD))
+                return session, _opened(session, deadline.within(FIRST_WORD))
             self.close()
             session = self._connected(deadline)
         try:
@@ -171,7 +235,7 @@ class SshConnector:
         return f"exec sudo -n -H -u {shlex.quote(become.user)} -- sh"
 
     def _judged(
-        self, session: SshSession, exchange: "_Exchange", status: int, program: Program
+        self, session: SshSession, exchange: Exchange, status: int, program: Program
     ) -> Outcome:
         """Tell an answer from the ways of getting none."""
         if status < 0 and session.cut_off():
@@ -198,56 +262,3 @@ class SshConnector:
 def _opened(session: SshSession, limit: Deadline) -> Channel:
     with tamed():
         return session.transport.open_session(timeout=limit.left())
-
-
-class _Exchange:
-    """Feed one channel's stdin and read what it answers, bounded in size and time."""
-
-    def __init__(self, channel: Channel, limit: int, where: str) -> None:
-        self.output = Bounded(limit, where=where)
-        self.errors = Bounded(_MOST_ERRORS)
-        self._channel = channel
-        self._feeder: threading.Thread | None = None
-
-    def run(self, stdin: bytes, deadline: Deadline) -> int:
-        """Return the exit status, -1 when there was none.
-
-        Raises:
-            TimeoutError: the deadline passed first.
-            ProbeError: too much was answered.
-        """
-        self._feeder = threading.Thread(target=self._feed, args=(stdin,), daemon=True)
-        self._feeder.start()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._channel, selectors.EVENT_READ)
-            while not self._drained():
-                if deadline.passed:
-                    raise TimeoutError
-                ended = self._channel.exit_status_ready()  # first, or its last words may be missed
-                idle = not selector.select(min(deadline.left(), _SLICE))
-                if ended and idle:
-                    break  # something it started in the background keeps the stream open
-        if not self._channel.status_event.wait(deadline.left()):
-            raise TimeoutError
-        return self._channel.recv_exit_status()
-
-    def close(self) -> None:
-        """Close the channel and wait for the feeder."""
-        self._channel.close()
-        if self._feeder is not None:
-            self._feeder.join(_JOIN)
-
-    def _feed(self, stdin: bytes) -> None:
-        with suppress(OSError, SSHException, EOFError):  # it may end without reading all
-            self._channel.sendall(stdin)
-            self._channel.shutdown_write()
-
-    def _drained(self) -> bool:
-        """Take what is there; whether nothing more will come."""
-        channel = self._channel
-        ended = bool(channel.eof_received) or channel.closed
-        if channel.recv_ready():
-            self.output.feed(channel.recv(CHUNK))
-        if channel.recv_stderr_ready():
-            self.errors.feed_head(channel.recv_stderr(CHUNK))
-        return ended and not (channel.recv_ready() or channel.recv_stderr_ready())

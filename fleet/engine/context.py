@@ -79,8 +79,8 @@ class Context:
 
 @contextmanager
 def keeping(context: Context) -> Iterator[Context]:
-    """Keep the connections that are opened within the block until it ends."""
-    before, context.connections = context.connections, Connections(keep=True)
+    """Keep connections until the end of the block, in which the same is asked again and again."""
+    before, context.connections = context.connections, Connections(keep=True, again=True)
     try:
         yield context
     finally:

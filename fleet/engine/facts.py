@@ -1,6 +1,5 @@
 """Looking: one round trip to each target, and the live questions that go with it."""
 
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -108,7 +107,7 @@ class _Making:
     ) -> None:
         self._context, self._options, self._extra = context, options, extra
         self._probe, self._search = probe, search
-        self._nonce = secrets.token_hex(16)
+        self._nonce = context.connections.nonce()
         self._scan = ScanQuestion(options.scan, secrets=_known(context, self._nonce))
 
     def job(self, number: int, target: Target, resolved: tuple[Resolved, ...]) -> Job:

@@ -60,18 +60,50 @@ def probe_script(request: Request) -> str:
         UsageError: the request asks for something that cannot be asked (a relative path, a name
             that is none).
     """
+    calls = [*_begin(request), *_places(request), *_running(request), "answer_end"]
+    return f"{_library(_parts(request))}\n{_function('main', calls)}\nmain </dev/null\nexit 0\n"
+
+
+def standing_script(request: Request) -> str:
+    """Return the program of :func:`probe_script` that stays, where it can, to be asked again.
+
+    It says that it stays by a line ``@stays TAB nonce`` after its answer, and a line ``again`` asks
+    it. Where all that lies at paths and all that launches report is as it was, it answers what else
+    was asked, and says that it stays; else it ends, and says nothing.
+
+    Raises:
+        UsageError: as :func:`probe_script`.
+    """
+    if any(path.read is Read.NOTES for path in request.paths):
+        return probe_script(request)  # of notes not every name is remembered
+    functions = (
+        _function("launches", list(_launched(request)) or [":"]),
+        _function("rest", list(_running(request)) or [":"]),
+        _function("main", [*_begin(request), "may_stay", *_places(request), "(rest; answer_end)"]),
+    )
+    library = _library((*_parts(request), "again"))
+    # One command, so that the shell has read all of it when it reads what it is asked.
+    return "\n".join((library, *functions, "{ main </dev/null; stay; exit 0; }\n"))
+
+
+def _library(parts: Iterable[str]) -> str:
+    return "".join(map(_part, parts))
+
+
+def _function(name: str, calls: Iterable[str]) -> str:
+    return "\n".join((f"{name}() {{", *calls, "}"))
+
+
+def _begin(request: Request) -> Iterator[str]:
     if not _NONCE.fullmatch(request.nonce):
         raise UsageError("a nonce is 4 to 128 letters, digits, - and _")
-    calls = "\n".join(_calls(request))
-    library = "".join(map(_part, _parts(request)))
-    return f"{library}\nmain() {{\n{calls}\n}}\nmain </dev/null\nexit 0\n"
-
-
-def _calls(request: Request) -> Iterator[str]:
     yield call("answer_begin", request.nonce, str(request.seconds), " ".join(sorted(request.known)))
     if any(path.read is Read.NOTES for path in request.paths):
         yield call("note_patterns", *PATTERNS.values())
-    yield from _places(request)
+
+
+def _running(request: Request) -> Iterator[str]:
+    """Yield the questions about what runs here, and how."""
     yield from _processes(request.processes)
     if request.listeners:
         yield "ask_listeners"
@@ -84,7 +116,6 @@ def _calls(request: Request) -> Iterator[str]:
         yield _check(f"k{number}", check)
     for number, container in enumerate(request.containers):
         yield _containers(f"c{number}", container)
-    yield "answer_end"
 
 
 def _places(request: Request) -> Iterator[str]:
@@ -126,12 +157,18 @@ def _path(number: int, question: PathQuestion) -> tuple[str, ...]:
     return f"p{number}", _LETTER[question.read], str(question.limit), path, names
 
 
-def _launch(key: str, question: LaunchQuestion) -> Iterator[str]:
+def _launched(request: Request) -> Iterator[str]:
+    """Yield the same launches, told nothing of but whether they report what they did."""
+    for number, launch in enumerate(request.launches):
+        yield from _launch(f"l{number}", launch, "run_launch")
+
+
+def _launch(key: str, question: LaunchQuestion, function: str = "ask_launch") -> Iterator[str]:
     words = [] if question.launch == CONTAINER else launch_words(question.launch)
     versions = [_asked(command) for command in question.commands if command.version]
     if versions:
         yield call("want_versions", *versions)
-    yield call("ask_launch", key, _names(question.public), _names(question.secret), *words)
+    yield call(function, key, _names(question.public), _names(question.secret), *words)
 
 
 def _commands(key: str, question: LaunchQuestion) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
+from fleet.dataclass import dataclass
 from fleet.facts.request import (
     CONTAINER,
     CheckQuestion,
@@ -38,10 +40,10 @@ def request_for(
     deeper of the two; of two alike, what may travel for one may travel. ``scan`` says how an image
     is searched for secrets, where a system wants that.
     """
-    public, secret = _exported(resolved)
-    commands = tuple(_commands(resolved))
+    asked = _asked(_Alike(resolved))
+    public, secret, commands = asked.public, asked.secret, asked.commands
     asks = [r.system.ask for r in resolved]
-    paths = _merged([*_paths(resolved), *extra])
+    paths = _merged([*asked.paths, *extra])
     own = tuple(question.path for question in paths)
     return Request(
         nonce=nonce,
@@ -52,7 +54,7 @@ def request_for(
             # A shell that nobody wants to know anything of is not started.
             if public or secret or commands or any(r.system.gates for r in resolved)
         ),
-        processes=_processes(resolved, public, secret),
+        processes=asked.processes,
         containers=tuple(_projects(resolved, public, secret)),
         listeners=any(a.listeners for a in asks),
         interfaces=_interfaces(asks),
@@ -60,6 +62,55 @@ def request_for(
         checks=tuple(_checks(resolved)),
         known=known,
         scan=replace(scan or ScanQuestion(), paths=own) if any(a.layers for a in asks) else None,
+    )
+
+
+class _Alike:
+    """What targets have in common that are asked the same: descriptions, artifacts, and exports.
+
+    Descriptions and artifacts are compared as objects: targets that look alike share them.
+    """
+
+    __slots__ = ("_hash", "exports", "resolved")
+
+    def __init__(self, resolved: Sequence[Resolved]) -> None:
+        self.resolved = tuple(resolved)
+        self.exports = tuple(tuple(r.exports) for r in resolved)
+        same = tuple((id(r.system), id(r.artifacts)) for r in resolved)
+        self._hash = hash((same, self.exports))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Alike) or len(self.resolved) != len(other.resolved):
+            return False
+        pairs = zip(self.resolved, other.resolved, strict=True)
+        same = all(a.system is b.system and a.artifacts is b.artifacts for a, b in pairs)
+        return same and self.exports == other.exports
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of all that are alike."""
+
+    public: tuple[str, ...]
+    secret: tuple[str, ...]
+    commands: tuple[CommandQuestion, ...]
+    paths: tuple[PathQuestion, ...]
+    processes: tuple[ProcessQuestion, ...]
+
+
+@lru_cache(maxsize=256)
+def _asked(alike: _Alike) -> _Asked:
+    resolved = alike.resolved
+    public, secret = _exported(resolved)
+    return _Asked(
+        public,
+        secret,
+        tuple(_commands(resolved)),
+        tuple(_paths(resolved, public)),
+        _processes(resolved, public, secret),
     )
 
 
@@ -94,8 +145,7 @@ def public_names(systems: Iterable[System]) -> frozenset[str]:
     )
 
 
-def _paths(resolved: Sequence[Resolved]) -> Iterator[PathQuestion]:
-    public, _ = _exported(resolved)
+def _paths(resolved: Sequence[Resolved], public: tuple[str, ...]) -> Iterator[PathQuestion]:
     for r in resolved:
         for artifact in r.artifacts.values():
             if artifact.path:

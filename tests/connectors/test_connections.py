@@ -85,7 +85,7 @@ def test_one_that_has_gone_silent_is_opened_anew(
     sshd: Sshd, kept: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As behind a firewall that has forgotten it: nothing comes back, and nothing is refused."""
-    monkeypatch.setattr("fleet.connectors.ssh._FIRST_WORD", 0.5)
+    monkeypatch.setattr("fleet.connectors.ssh.FIRST_WORD", 0.5)
     said(kept)
     sshd.freeze()
     connector = said(kept)
@@ -205,3 +205,15 @@ def test_what_costs_nothing_to_open_is_not_kept(kept: Connections, tmp_path: Pat
     here = Target("here", Address(Scheme.LOCAL, str(tmp_path)))
     assert isinstance(said(kept, here), LocalConnector)
     assert not len(kept)
+
+
+def test_who_asks_the_same_again_frames_it_the_same() -> None:
+    assert len({Connections(keep=True).nonce() for _ in range(3)}) == 3
+    once = Connections(keep=True)
+    assert once.nonce() != once.nonce()
+    again = Connections(keep=True, again=True)
+    assert again.nonce() == again.nonce()
+    short = Connections(keep=True, again=True, seconds=0)
+    first = short.nonce()
+    time.sleep(0.01)
+    assert short.nonce() != first

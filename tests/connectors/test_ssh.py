@@ -15,7 +15,7 @@ from support.client import Client
 from support.loopback import free_port
 from support.sshd import Sshd
 
-from fleet.connectors import ssh
+from fleet.connectors import ssh_exchange
 from fleet.errors import ProbeError, TargetError, Unreachable
 from fleet.inventory.model import Become
 from fleet.secrets import Secret
@@ -147,7 +147,7 @@ def test_last_words_are_heard_on_a_busy_machine(
     palace: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selectors, "DefaultSelector", LateSelector)
-    monkeypatch.setattr(ssh, "_SLICE", 0.2)
+    monkeypatch.setattr(ssh_exchange, "_SLICE", 0.2)
     assert palace.connect("palace").apply(LAST_WORDS, NOTHING).output == b"done\n"
 
 

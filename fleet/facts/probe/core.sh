@@ -16,7 +16,7 @@ export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/opt/homebrew/bin
 _NOTHING=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 _n=0 _buf=$_NL _k=0 _dn=0 _qn=0 _vn=0 _links=0 _plain=$_NL$_NL _open=$_NL _list='' _sha='' _family='' _pack=''
-_timeout='' _gone='' _ahead=0 _fn=0 _fl=''
+_timeout='' _gone='' _ahead=0 _fn=0 _fl='' _names='' _shaky='' _launched=''
 
 # --- records -------------------------------------------------------------------------------
 
@@ -272,13 +272,18 @@ answer_begin() { # nonce, seconds for a launching shell, hashes that are known
     _HOME=${_HOME%:*} _HOME=${_HOME##*:}
     [ -n "$_HOME" ] || _rule=default _HOME=/
   fi
+  _tell_platform
+}
+
+_tell_platform() {
   _opt "$_c" && _a=$_r && _opt "$_mc" && _b=$_r && _opt "$_hn" && _c=$_r
   _opt "$_ow" && _d=$_r && _opt "$_ui" && _ui=$_r && _enc "$_HOME"
   _out platform "$_a" "$_b" "$_c" "$_d" "$_ui" "$_r" "=$_rule"
 }
 
-answer_end() {
+answer_end() { # what to print after it
   answer_paths
   _out end "=$_n"
+  _buf=$_buf${1-}
   _flush
 }

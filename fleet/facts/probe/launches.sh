@@ -135,8 +135,9 @@ want_versions() { # program=argument...: what the next launch asks for
   _programs=$*
 }
 
-ask_launch() { # key, public names, secret names, shell words...
-  _ke=$1 _pu=$2 _se=$3 _lp='' _lok=0 _told=''
+run_launch() { # key, public names, secret names, shell words...: what it reports -> _ans; 1 where there
+  # is no such shell. What came of all of them is put together in _launched.
+  _ke=$1 _pu=$2 _se=$3 _lp='' _lok=0 _told='' _launched=$_launched$_NL$1
   _lr="fleet_nonce=$_N fleet_names=\"PATH $_pu $_se\"; $_REPORT"
   if [ -n "${_programs-}" ]; then
     _lr="$_lr; fleet_programs=\"$_programs\"; $_ASK"
@@ -144,14 +145,22 @@ ask_launch() { # key, public names, secret names, shell words...
   fi
   shift 3
   if [ $# -gt 0 ]; then
-    PATH=$_P0 command -v "$1" >/dev/null 2>&1 ||
-      { _enc "there is no $1 here"; _out launch "$_ke" =missing "$_r"; return 0; }
+    if ! PATH=$_P0 command -v "$1" >/dev/null 2>&1; then _r=$1; return 1; fi
     set -- "$@" "exec /bin/sh -c '$_lr'"
   else
     set -- /bin/sh -c "$_lr"
   fi
   _find_timeout
   _run "$@"
+  _launched=$_launched$_NL$_rc$_NL$_ans
+}
+
+ask_launch() { # as run_launch
+  if ! run_launch "$@"; then
+    _enc "there is no $_r here"
+    _out launch "$_ke" =missing "$_r"
+    return 0
+  fi
   case $_ans in
     *"$_NL@$_N ]"*)
       _lok=1
@@ -246,7 +255,7 @@ ask_command() { # key, name, read, limit, manifest (0 1): looked up on the PATH 
   while [ -n "$_way" ]; do
     _dir=${_way%%:*} _way=${_way#*:}
     case $_dir in /*) ;; *) _dir=$PWD/$_dir ;; esac
-    _dir=${_dir%/}
+    _dir=${_dir%/} _names=$_names${_dir%/}/$_nm$_NL
     [ -f "$_dir/$_nm" ] && [ -x "$_dir/$_nm" ] || continue
     _hits=$((_hits + 1))
     if [ $_hits -gt 1 ]; then

@@ -55,6 +55,7 @@ _follow() { # key: the link _p, met while _cur and _rest stand as they do; 1 end
   _enc "$_t"
   _out hop "$1" "$_a" "$_r"
   [ "$_inside" = 1 ] || _outer=${#_rest}
+  case $_t in *"$_NL"*) _shaky=1 ;; esac
   case $_t in /*) _cur='' ;; esac
   _rest=$_t$_rest
 }
@@ -84,6 +85,7 @@ _walk() { # key, absolute path -> _state _at _why _cur; one record for every lin
   done
   _rest=${2#"$_cur"}
   _outer=${#_rest}
+  case $2 in *"$_NL"*) _shaky=1 ;; esac
   _stop present '' ''
   while [ "$_state" = present ]; do
     while :; do case $_rest in /*) _rest=${_rest#/} ;; *) break ;; esac; done
@@ -97,7 +99,7 @@ _walk() { # key, absolute path -> _state _at _why _cur; one record for every lin
       .) continue ;;
       ..) _cur=${_cur%/*}; continue ;;
     esac
-    _p=$_cur/$_c
+    _p=$_cur/$_c _names=$_names$_cur/$_c$_NL
     if [ -L "$_p" ]; then
       _follow "$1" || :
     elif ! [ -e "$_p" ]; then
@@ -401,7 +403,8 @@ _ini() { # key, file: the names of its sections, and nothing that stands in them
 _entry() { # key, path of the entry
   _t='' _d==0
   if [ -L "$2" ]; then
-    _c==link
+    _c==link _names=$_names$2$_NL
+    case $2 in *"$_NL"*) _shaky=1 ;; esac
     _readlink "$2" || :
     [ -e "$2" ] || _d==1
   elif [ -d "$2" ]; then _c==directory

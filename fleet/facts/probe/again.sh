@@ -1,0 +1,122 @@
+# Asked again: this shell stays, and tells anew only what may be other than it was. That nothing of
+# what lies at paths changed is told by what every change leaves behind: the state of each name that
+# was looked at is compared, all of it. What launches report is heard anew, and compared as well.
+
+_state_of() { # names in _names -> _t, what stat tells of those there are, one a line
+  _ifs=$IFS IFS=$_NL
+  _noglob
+  # shellcheck disable=SC2086
+  set -- $_names
+  _glob
+  IFS=$_ifs
+  _t=$(exec stat -c '%d %i %f %u %U %g %s %Y %Z' "$@" 2>/dev/null)
+}
+
+_rights_to() { # names in _felt -> _s: what stands under them for this user, which state alone does not tell
+  _s='' _ifs=$IFS IFS=$_NL
+  _noglob
+  # shellcheck disable=SC2086
+  set -- $_felt
+  _glob
+  IFS=$_ifs
+  for _x do
+    _s=$_s.
+    ! [ -w "$_x" ] || _s=${_s}w
+    ! [ -x "$_x" ] || _s=${_s}x
+    if [ -f "$_x" ]; then _s=${_s}f; elif [ -e "$_x" ]; then _s=${_s}e; fi
+  done
+}
+
+_feel() { # -> _felt: names that may lead elsewhere, be written in, or be run; _there: how many there are
+  _felt='' _there=0 _ifs=$IFS IFS=$_NL
+  _noglob
+  # shellcheck disable=SC2086
+  set -- $_names
+  _glob
+  IFS=$_ifs
+  for _x do
+    if [ -L "$_x" ]; then :
+    elif [ -d "$_x" ] || [ -x "$_x" ]; then :
+    else
+      ! [ -e "$_x" ] || _there=$((_there + 1))
+      continue
+    fi
+    _there=$((_there + 1)) _felt=$_felt$_x$_NL
+  done
+}
+
+_rests() { # whether all of _t is told, and nothing of it changed in the minute before _since
+  _ifs=$IFS IFS=$_NL
+  _noglob
+  # shellcheck disable=SC2086
+  set -- $_t
+  _glob
+  IFS=$_ifs
+  [ $# -eq "$_there" ] || return 1
+  for _l do
+    _l=${_l##* }
+    case $_l in '' | *[!0-9]*) return 1 ;; esac
+    # What is written through a mapping changes the time when it is first written after it went to
+    # the disk, which it does within half a minute.
+    [ $((_l + 60)) -le "$_since" ] || return 1
+  done
+}
+
+_kept_here() { # whether no name lies where a change may leave nothing behind that is seen here
+  [ -r /proc/self/mountinfo ] || return 1
+  _m=$_NL$_names
+  while read -r _q _q _q _q _x _q; do
+    _q=${_q#*- }
+    case ${_q%% *} in
+      ext[234] | xfs | btrfs | zfs | f2fs | jfs | overlay | tmpfs | rootfs | squashfs | erofs) continue ;;
+    esac
+    case $_x in / | *\\*) return 1 ;; esac
+    case $_m in *"$_NL$_x$_NL"* | *"$_NL$_x/"*) return 1 ;; esac
+  done </proc/self/mountinfo
+}
+
+may_stay() { # before anything is looked at
+  _since=$(date +%s 2>/dev/null) || _since=''
+}
+
+_seal() { # after it: what it is known by that nothing changed -> _t _s; 1 where it is not known
+  case $_shaky$_rule in HOME) ;; *) return 1 ;; esac
+  case $_since in '' | *[!0-9]*) return 1 ;; esac
+  _feel
+  _state_of
+  _rights_to
+  _rests && _kept_here
+}
+
+_same() { # whether it is as it was; launches run
+  cd "$_here" 2>/dev/null || return 1
+  _launched=''
+  launches
+  [ "$_launched" = "$_was" ] || return 1
+  _state_of
+  [ "$_t" = "$_was_state" ] || return 1
+  _rights_to
+  [ "$_s" = "$_were_rights" ]
+}
+
+_again() { # answer what is asked anew each time; 1 where something is other than it was
+  _same || return 1
+  _n=0 _buf=$_NL
+  _out begin =fleet.answer/1
+  _platform
+  _user
+  _tell_platform
+  rest
+  answer_end "$_stays"
+}
+
+stay() { # answer whoever asks again, for as long as all is as it was
+  _stays="@stays$_TAB$_N$_NL"
+  _seal || return 0
+  _was=$_launched _was_state=$_t _were_rights=$_s _here=$PWD
+  cd / || return 0 # it keeps nobody from letting go of the folder it began in
+  printf %s "$_stays"
+  while read -r _q && [ "$_q" = again ]; do
+    (_again </dev/null) || return 0
+  done
+}
