@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 from support.client import Client
-from support.probing import NONCE
+from support.probing import NONCE, otherwise
 from support.sshd import Sshd
-from support.staying import MINUTE, RESTED
+from support.staying import rested_script
 
 from fleet.connectors import ssh
 from fleet.connectors.base import Connector
 from fleet.connectors.connections import Connections
 from fleet.errors import ProbeError, Unreachable
-from fleet.facts.compile import standing_script
 from fleet.facts.model import Facts
 from fleet.facts.request import LaunchQuestion, PathQuestion, ProcessQuestion, Read, Request
 from fleet.inventory.model import Address, Scheme, Target
@@ -29,11 +28,7 @@ pytestmark = [pytest.mark.usefixtures("no_thread_is_left"), pytest.mark.usefixtu
 @pytest.fixture
 def rested(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what was made a moment ago count as if it had been made an hour ago."""
-
-    def script(request: Request) -> str:
-        return standing_script(request).replace(MINUTE, RESTED)
-
-    monkeypatch.setattr(ssh, "standing_script", script)
+    monkeypatch.setattr(ssh, "standing_script", rested_script)
 
 
 @pytest.fixture
@@ -217,11 +212,8 @@ def test_what_it_answers_is_no_more_trusted_than_an_answer(
     kept: Connections, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def forged(request: Request) -> str:
-        return (
-            standing_script(request)
-            .replace(MINUTE, RESTED)
-            .replace("_n=0 _buf=$_NL\n", "_n=7 _buf=$_NL\n")
-        )
+        was = "_n=0 _buf=$_NL\n"
+        return otherwise(rested_script(request), was, was.replace("0", "7"))
 
     monkeypatch.setattr(ssh, "standing_script", forged)
     looked(kept, asked(folder))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.places import CASES
-from support.probing import NONCE, Shell, answer, ended
+from support.probing import NONCE, Shell, answer, ended, otherwise
 
 from fleet.facts.compile import probe_script
 from fleet.facts.paths import State
@@ -140,13 +140,13 @@ def test_failed_launch(shell: Shell, tmp_path: Path) -> None:
         ("exit 255", "status 255"),
     ],
 )
-@pytest.mark.parametrize("known", ["$(command -v timeout)", ""], ids=["timeout", "no timeout"])
+@pytest.mark.parametrize("found", ['_program timeout "$PATH"', "false"], ids=["timeout", "none"])
 def test_a_launch_that_its_own_rc_file_ends_was_not_slow(
-    shell: Shell, tmp_path: Path, rc: str, how: str, known: str
+    shell: Shell, tmp_path: Path, rc: str, how: str, found: str
 ) -> None:
     (tmp_path / ".bash_profile").write_text(f"{rc}\n")
     request = Request(NONCE, launches=(LaunchQuestion("bash -lc", public=("A",)),), seconds=9)
-    script = probe_script(request).replace("_timeout=$(command -v timeout)", f"_timeout={known}")
+    script = otherwise(probe_script(request), '_program timeout "$PATH"', found)
     fact = answer(shell.run(script, home=tmp_path).stdout, request).launches["bash -lc"]
     assert fact.state == "failed"
     assert fact.why == f"it ended with {how} without running its command"
@@ -177,7 +177,8 @@ def test_time_limit_without_timeout_of_coreutils(
     (script_home / ".bash_profile").write_text("export A=1\n")
     request = Request(NONCE, launches=(LaunchQuestion("bash -lc", public=("A",)),), seconds=3)
     # The probe looks in the usual folders too, where this machine has a `timeout`.
-    script = probe_script(request).replace("PATH=$PATH:/usr/local/bin:/usr/bin:/bin", "PATH=$PATH")
+    usual = "PATH=$PATH:/usr/local/bin:/usr/bin:/bin"
+    script = otherwise(probe_script(request), usual, "PATH=$PATH")
     assert b"launch\tl0\t=ok" in old.run(script, home=script_home).stdout
     (script_home / ".bash_profile").write_text("sleep 30\n")
     started = time.monotonic()

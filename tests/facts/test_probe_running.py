@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.places import CASES
-from support.probing import NOBODY, NONCE, Shell, answer, need_root
+from support.probing import NOBODY, NONCE, Shell, answer, need_root, otherwise
 
 from fleet.facts.compile import probe_script
 from fleet.facts.model import Facts
@@ -139,7 +139,7 @@ def test_without_proc_ps_tells(
     (tmp_path / "bin/ps").write_text(script)
     (tmp_path / "bin/ps").chmod(0o755)
     request = Request(NONCE, processes=(SERVE,))
-    program = probe_script(request).replace("[ -r /proc/self/cmdline ]", "false")
+    program = otherwise(probe_script(request), "[ -r /proc/self/cmdline ]", "false")
     bsd = Shell(dash.words, f"{tmp_path}/bin:{dash.path}")
     done = bsd.run(program)
     assert b"tok-x" not in done.stdout
@@ -408,7 +408,7 @@ def test_an_engine_that_hangs(dash: Shell, tmp_path: Path) -> None:
 
 def test_no_engine_at_all(dash: Shell) -> None:
     request = Request(NONCE, containers=(PALACE,))
-    program = probe_script(request).replace("command -v docker", "false")
+    program = otherwise(probe_script(request), "command -v docker", "false")
     facts = answer(dash.run(program).stdout, request)
     if shutil.which("podman"):
         pytest.skip("podman is here")

@@ -114,6 +114,12 @@ def answer(output: bytes, request: Request) -> Facts:
     return parse_answer(output, request, target="box", address="local:", kind="host", taken_at=NOON)
 
 
+def otherwise(script: str, was: str, now: str) -> str:
+    """Return a program with one of its places changed, which has to be there."""
+    assert was in script, f"the probe has no {was!r} any more"
+    return script.replace(was, now)
+
+
 def shells(scratch: Path) -> dict[str, Shell]:
     """Return the shells that this machine has, each as a kind of target would have it."""
     usual = "/usr/bin:/bin:/usr/sbin:/sbin"

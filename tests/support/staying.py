@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.probing import Shell, answer
+from support.probing import Shell, answer, otherwise
 
 from fleet.facts.again import ASK, asked_again, joined, stays
 from fleet.facts.compile import standing_script
@@ -17,7 +17,11 @@ from fleet.facts.model import Facts
 from fleet.facts.request import Request
 
 SECONDS = 20.0
-MINUTE, RESTED = "$((_l + 60))", "$((_l - 3600))"
+
+
+def rested_script(request: Request) -> str:
+    """Return the program that takes what was made a moment ago for made an hour ago."""
+    return otherwise(standing_script(request), "$((_l + 60))", "$((_l - 3600))")
 
 
 @dataclass
@@ -78,10 +82,7 @@ def staying(
         home: of the user.
         rested: whether what was made a moment ago counts as if it had been made an hour ago.
     """
-    script = standing_script(request)
-    if rested:
-        assert MINUTE in script
-        script = script.replace(MINUTE, RESTED)
+    script = rested_script(request) if rested else standing_script(request)
     process = subprocess.Popen(
         shell.words,
         stdin=subprocess.PIPE,
