@@ -19,6 +19,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts in the background with Ctrl-C ignored, and so would be all that tests start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # As under `nohup` with the end of a terminal.
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

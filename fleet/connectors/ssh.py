@@ -72,6 +72,8 @@ class SshConnector:
     def collect(self, request: Request) -> Facts:
         """Answer the whole request in one round trip.
 
+        Of a shell that stayed, where something is other than it was, in two.
+
         Raises:
             Unreachable: no connection, no login, no sudo, no answer in time, or cut off.
             ProbeError: too much was answered, or something else than was asked.
