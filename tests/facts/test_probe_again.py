@@ -66,9 +66,13 @@ def home(tmp_path: Path) -> Path:
     programs(home / "lib/bin", pi="#!/bin/sh\necho ${SAYS:-1.0}\n")
     programs(home / "bin", tool="#!/bin/sh\n")
     (home / "first").mkdir()
+    (home / "second").mkdir()
+    (home / "aside/place").mkdir()
+    (home / "second/tool").symlink_to("../aside/place")
     (home / "bin/pi").symlink_to("../lib/bin/pi")
     (home / ".bash_profile").write_text(
-        f"export PATH=~/first:~/bin:/usr/bin:/bin PALACE=here TOKEN={SECRET}\n. ~/aside/more\n"
+        "export PATH=~/first:~/second:~/bin:/usr/bin:/bin\n"
+        f"export PALACE=here TOKEN={SECRET}\n. ~/aside/more\n"
     )
     (home / "aside/more").write_text("")
     return home
@@ -118,6 +122,12 @@ def _swapped(home: Path) -> None:
     (home / "real/file").write_text("file\n")
 
 
+def _put_for(folder: Path) -> None:
+    """Put a program where a folder was."""
+    folder.rmdir()
+    programs(folder.parent, **{folder.name: "#!/bin/sh\n"})
+
+
 CHANGES: dict[str, Callable[[Path], object]] = {
     "a file": _written("settings.json", '{"a": 2}\n'),
     "a file, and its time set back": _backdated,
@@ -133,11 +143,15 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "an entry that is gone": lambda home: (home / "extensions/b.ts").unlink(),
     "a mode": lambda home: (home / "settings.json").chmod(0o600),
     "a folder's mode": lambda home: (home / "far").chmod(0o700),
+    "what a folder that was asked for holds": _written("far/new", ""),
+    "the mode of a folder on the way": lambda home: (home / "real").chmod(0o700),
+    "whose it is": lambda home: os.chown(home / "real", 1234, -1),
     "what a launch exports": _written("aside/more", "PALACE=there\n"),
     "a secret that it exports": _written("aside/more", f"TOKEN={SECRET[::-1]}\n"),
     "that it fails": _written("aside/more", "exit 3\n"),
     "what a program says": _written("aside/more", "export SAYS=2.0\n"),
     "a program that goes first": lambda home: programs(home / "first", tool="#!/bin/sh\n"),
+    "what a link of that name leads to": lambda home: _put_for(home / "aside/place"),
     "a program": lambda home: programs(home / "lib/bin", pi="#!/bin/sh\necho 1.0\n"),
     "a manifest": _written("lib/package.json", "{}\n"),
 }
@@ -153,24 +167,38 @@ def test_where_anything_is_other_than_it_was_it_ends(change: str, dash: Shell, h
         assert one.again() is None
 
 
+def test_what_nobody_asked_for_may_come_and_go(dash: Shell, home: Path) -> None:
+    """As it does all day in a home, and in every folder for temporary files."""
+    with staying(dash, request(home), home) as one:
+        assert one.begins()
+        _let_the_second_pass(home)
+        for folder in (home, home / "real", home / "first", home / "lib/bin", home.parent):
+            (folder / "new").write_text("")
+        assert one.again() == one.facts
+
+
 def _let_the_second_pass(home: Path) -> None:
     """Wait until a change of now has another time than what is there; in life it is a minute."""
     newest = max(path.lstat().st_ctime for path in (home, *home.rglob("*")))
     time.sleep(max(0.0, int(newest) + 1.05 - time.time()))
 
 
-def test_what_was_mounted_over_is_other_than_it_was(dash: Shell, home: Path) -> None:
-    """A folder that can be written in no more has the same state as before."""
+@pytest.mark.parametrize(("folder", "right"), [("far", "ro"), ("bin", "noexec")])
+def test_what_was_mounted_anew_is_other_than_it_was(
+    folder: str, right: str, dash: Shell, home: Path
+) -> None:
+    """What can be written in or run no more has the same state as before."""
     need_root()
+    place = home / folder
     with staying(dash, request(home), home) as one:
-        subprocess.run(["mount", "--bind", home / "far", home / "far"], check=True)
+        subprocess.run(["mount", "--bind", place, place], check=True)
         try:
             assert one.begins()
             assert one.again() == one.facts
-            subprocess.run(["mount", "-o", "remount,bind,ro", home / "far"], check=True)
+            subprocess.run(["mount", "-o", f"remount,bind,{right}", place], check=True)
             assert one.again() is None
         finally:
-            subprocess.run(["umount", home / "far"], check=True)
+            subprocess.run(["umount", place], check=True)
 
 
 def test_what_changed_within_the_last_minute_is_not_relied_on(dash: Shell, home: Path) -> None:

@@ -2,14 +2,22 @@
 # what lies at paths changed is told by what every change leaves behind: the state of each name that
 # was looked at is compared, all of it. What launches report is heard anew, and compared as well.
 
-_state_of() { # names in _names -> _t, what stat tells of those there are, one a line
+_state_of() { # names in _names -> _t: the state of those there are, one a line; _m: how many. Of a folder
+  # that is only passed neither size nor times: what is in it is told by what was looked for there.
   _ifs=$IFS IFS=$_NL
   _noglob
   # shellcheck disable=SC2086
   set -- $_names
+  _r=$(exec stat -c '%f %s %Y %Z %d %i %u %g %U %n' "$@" 2>/dev/null)
+  _t='' _m=0
+  for _l in $_r; do
+    case $_l in
+      4???\ *) case $_NL$_ends in *"$_NL/${_l#*/}$_NL"*) ;; *) _l="${_l%% *} - - - ${_l#* * * * }" ;; esac ;;
+    esac
+    _t=$_t$_l$_NL _m=$((_m + 1))
+  done
   _glob
   IFS=$_ifs
-  _t=$(exec stat -c '%d %i %f %u %U %g %s %Y %Z' "$@" 2>/dev/null)
 }
 
 _rights_to() { # names in _felt -> _s: what stands under them for this user, which state alone does not tell
@@ -46,16 +54,16 @@ _feel() { # -> _felt: names that may lead elsewhere, be written in, or be run; _
 }
 
 _rests() { # whether all of _t is told, and nothing of it changed in the minute before _since
+  [ $_m -eq "$_there" ] || return 1
   _ifs=$IFS IFS=$_NL
   _noglob
   # shellcheck disable=SC2086
   set -- $_t
   _glob
   IFS=$_ifs
-  [ $# -eq "$_there" ] || return 1
   for _l do
-    _l=${_l##* }
-    case $_l in '' | *[!0-9]*) return 1 ;; esac
+    _l=${_l#* * * } _l=${_l%% *}
+    case $_l in -) continue ;; '' | *[!0-9]*) return 1 ;; esac
     # What is written through a mapping changes the time when it is first written after it went to
     # the disk, which it does within half a minute.
     [ $((_l + 60)) -le "$_since" ] || return 1

@@ -314,6 +314,7 @@ _version() { # key, file: what the launch was told when it asked this file for i
 _manifest() { # key, limit: the nearest package.json above _final; its folder -> _home
   _x=${_final%/*} _home=''
   while [ -n "$_final" ]; do
+    _names=$_names$_x/package.json$_NL
     if [ -e "$_x/package.json" ] || [ -L "$_x/package.json" ]; then
       _home=$_x
       ask_path "$1" w "$2" "$_x/package.json"

@@ -292,6 +292,7 @@ _stat_out() {
     _j=$((_j + 1))
     eval "_fi=\$_f_$_j _ke=\$_key_$_j _l=\$_st_$_j"
     if [ -d "$_fi" ]; then _q=directory; elif [ -f "$_fi" ]; then _q=file; else _q=other; fi
+    [ $_q != directory ] || _names=$_names$_fi$_NL _ends=$_ends$_fi$_NL
     _md=${_l%% *} _l=${_l#* } _ui=${_l%% *} _l=${_l#* } _sz=${_l%% *} _l=${_l#* }
     _mt=${_l%% *} _l=${_l#* } _ino=${_l%% *} _ow=${_l#* }
     eval "_size_$_j=\${_sz:-0} _kind_$_j=\$_q"
