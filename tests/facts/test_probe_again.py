@@ -4,6 +4,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,19 @@ def _let_the_second_pass(home: Path) -> None:
     """Wait until a change of now has another time than what is there; in life it is a minute."""
     newest = max(path.lstat().st_ctime for path in (home, *home.rglob("*")))
     time.sleep(max(0.0, int(newest) + 1.05 - time.time()))
+
+
+def test_an_owner_may_be_named_as_a_directory_of_users_names_him(
+    dash: Shell, home: Path, tmp_path: Path
+) -> None:
+    programs(tmp_path / "tools", stat="#!/bin/sh\n/usr/bin/stat \"$@\" | sed 's|[^ ]*:/|a / b&|'\n")
+    shell = replace(dash, path=f"{tmp_path / 'tools'}:{dash.path}")
+    with staying(shell, request(home), home) as one:
+        assert one.begins()
+        assert one.again() == one.facts
+        _let_the_second_pass(home)
+        (home / "far/new").write_text("")
+        assert one.again() is None
 
 
 @pytest.mark.parametrize(("folder", "right"), [("far", "ro"), ("bin", "noexec")])

@@ -8,11 +8,16 @@ _state_of() { # names in _names -> _t: the state of those there are, one a line;
   _noglob
   # shellcheck disable=SC2086
   set -- $_names
-  _r=$(exec stat -c '%f %s %Y %Z %d %i %u %g %U %n' "$@" 2>/dev/null)
+  # What stands before the name holds no colon: a user's name ends there in passwd.
+  _r=$(exec stat -c '%f %s %Y %Z %d %i %u %g %U:%n' "$@" 2>/dev/null)
   _t='' _m=0
   for _l in $_r; do
     case $_l in
-      4???\ *) case $_NL$_ends in *"$_NL/${_l#*/}$_NL"*) ;; *) _l="${_l%% *} - - - ${_l#* * * * }" ;; esac ;;
+      4???\ *)
+        case $_NL$_ends in
+          *"$_NL${_l#*:}$_NL"*) ;;
+          *) _l="${_l%% *} - - - ${_l#* * * * }" ;;
+        esac ;;
     esac
     _t=$_t$_l$_NL _m=$((_m + 1))
   done
