@@ -67,12 +67,12 @@ def home(tmp_path: Path) -> Path:
     programs(home / "lib/bin", pi="#!/bin/sh\necho ${SAYS:-1.0}\n")
     programs(home / "bin", tool="#!/bin/sh\n")
     (home / "first").mkdir()
-    (home / "second").mkdir()
+    (home / "apart/second").mkdir(parents=True)
     (home / "aside/place").mkdir()
-    (home / "second/tool").symlink_to("../aside/place")
+    (home / "apart/second/tool").symlink_to("../../aside/place")
     (home / "bin/pi").symlink_to("../lib/bin/pi")
     (home / ".bash_profile").write_text(
-        "export PATH=~/first:~/second:~/bin:/usr/bin:/bin\n"
+        "export PATH=~/first:~/apart/second:~/bin:/usr/bin:/bin\n"
         f"export PALACE=here TOKEN={SECRET}\n. ~/aside/more\n"
     )
     (home / "aside/more").write_text("")
@@ -216,10 +216,38 @@ def test_what_was_mounted_anew_is_other_than_it_was(
 
 
 def test_what_changed_within_the_last_minute_is_not_relied_on(dash: Shell, home: Path) -> None:
-    with staying(dash, request(home), home, rested=False) as one:
+    with staying(dash, request(home), home, seconds=None) as one:
         assert not one.begins()
         assert one.facts is not None
         assert one.facts.paths["~/settings.json"].sha256
+
+
+MEANWHILE = {
+    "mv ~/real ~/was; mv ~/other ~/real": False,
+    "mv ~/first ~/was; mv ~/other ~/first": False,
+    "mv ~/apart/second ~/was; mv ~/other ~/apart/second": False,
+    "echo elif >~/real/file": False,
+    "ln -sfn other ~/linked": False,
+    "touch ~/far/new": False,
+    "touch ~/new": True,
+    "touch ~/real/new": True,
+}
+
+
+@pytest.mark.parametrize("change", MEANWHILE)
+def test_what_came_into_its_place_while_it_was_looked_at_is_not_relied_on(
+    change: str, dash: Shell, home: Path, tmp_path: Path
+) -> None:
+    """Also where all that came with it is as old as can be."""
+    programs(home / "other", tool="#!/bin/sh\n")
+    (home / "other/file").write_text("other\n")
+    tools = tmp_path / "tools"
+    once = f"[ -e {tools}/done ] || {{ >{tools}/done; {change}; }}"
+    programs(tools, sha256sum=f'#!/bin/sh\n/usr/bin/sha256sum "$@"\n{once}\n')
+    shell = replace(dash, path=f"{tools}:{dash.path}")
+    _let_the_second_pass(home)
+    with staying(shell, request(home), home, seconds=1) as one:
+        assert one.begins() is MEANWHILE[change]
 
 
 @pytest.mark.parametrize("kind", ["proc", "ramfs"])

@@ -17,11 +17,12 @@ from fleet.facts.model import Facts
 from fleet.facts.request import Request
 
 SECONDS = 20.0
+LONG_AGO = -3600  # so that whatever is made in the hour to come is old enough too
 
 
-def rested_script(request: Request) -> str:
-    """Return the program that takes what was made a moment ago for made an hour ago."""
-    return otherwise(standing_script(request), "$((_l + 60))", "$((_l - 3600))")
+def rested_script(request: Request, seconds: int = LONG_AGO) -> str:
+    """Return the program to which what was made that many seconds ago is old enough."""
+    return otherwise(standing_script(request), "$((_q + 60))", f"$((_q + {seconds}))")
 
 
 @dataclass
@@ -72,7 +73,7 @@ def staying(
     request: Request,
     home: Path,
     *,
-    rested: bool = True,
+    seconds: int | None = LONG_AGO,
 ) -> Iterator[Staying]:
     """Ask a request of a shell that may stay, for the length of the block.
 
@@ -80,9 +81,9 @@ def staying(
         shell: the shell.
         request: what is asked.
         home: of the user.
-        rested: whether what was made a moment ago counts as if it had been made an hour ago.
+        seconds: how old is old enough to be relied on; without it as in life.
     """
-    script = rested_script(request) if rested else standing_script(request)
+    script = standing_script(request) if seconds is None else rested_script(request, seconds)
     process = subprocess.Popen(
         shell.words,
         stdin=subprocess.PIPE,

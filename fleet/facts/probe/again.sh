@@ -3,7 +3,7 @@
 # was looked at is compared, all of it. What launches report is heard anew, and compared as well.
 
 _state_of() { # names in _names -> _t: the state of those there are, one a line; _m: how many. Of a folder
-  # that is only passed neither size nor times: what is in it is told by what was looked for there.
+  # that is only passed neither size nor times: what is in it is told by what was looked for there. _r: all.
   _ifs=$IFS IFS=$_NL
   _noglob
   # shellcheck disable=SC2086
@@ -16,7 +16,7 @@ _state_of() { # names in _names -> _t: the state of those there are, one a line;
       4???\ *)
         case $_NL$_ends in
           *"$_NL${_l#*:}$_NL"*) ;;
-          *) _l="${_l%% *} - - - ${_l#* * * * }" ;;
+          *) _l="${_l%% *} ${_l#* * * * }" ;;
         esac ;;
     esac
     _t=$_t$_l$_NL _m=$((_m + 1))
@@ -58,21 +58,43 @@ _feel() { # -> _felt: names that may lead elsewhere, be written in, or be run; _
   done
 }
 
-_rests() { # whether all of _t is told, and nothing of it changed in the minute before _since
-  [ $_m -eq "$_there" ] || return 1
+_moved() { # whether one of the folders in _busy may have come into its place as recently as it changed:
+  # then the folder above it changed as well. Names within a folder come and go without that.
   _ifs=$IFS IFS=$_NL
   _noglob
   # shellcheck disable=SC2086
-  set -- $_t
+  set -- $_busy
+  _glob
+  IFS=$_ifs
+  for _x do
+    [ "$_x" != / ] || continue
+    _x=${_x%/*}
+    case $_NL$_names in *"$_NL${_x:-/}$_NL"*) ;; *) return 0 ;; esac
+    case $_busy in *"$_NL${_x:-/}$_NL"*) return 0 ;; esac
+  done
+  return 1
+}
+
+_rests() { # whether all that is there is told, and nothing of it changed in the minute before _since, so
+  # that what was read is what is there now
+  [ $_m -eq "$_there" ] || return 1
+  _busy=$_NL _ifs=$IFS IFS=$_NL
+  _noglob
+  # shellcheck disable=SC2086
+  set -- $_r
   _glob
   IFS=$_ifs
   for _l do
-    _l=${_l#* * * } _l=${_l%% *}
-    case $_l in -) continue ;; '' | *[!0-9]*) return 1 ;; esac
+    _q=${_l#* * * } _q=${_q%% *}
+    case $_q in '' | *[!0-9]*) return 1 ;; esac
     # What is written through a mapping changes the time when it is first written after it went to
     # the disk, which it does within half a minute.
-    [ $((_l + 60)) -le "$_since" ] || return 1
+    [ $((_q + 60)) -gt "$_since" ] || continue
+    case $_l in 4???\ *) ;; *) return 1 ;; esac
+    case $_NL$_ends in *"$_NL${_l#*:}$_NL"*) return 1 ;; esac
+    _busy=$_busy${_l#*:}$_NL
   done
+  ! _moved
 }
 
 _kept_here() { # whether no name lies where a change may leave nothing behind that is seen here

@@ -16,7 +16,7 @@ export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/opt/homebrew/bin
 _NOTHING=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 _n=0 _buf=$_NL _k=0 _dn=0 _qn=0 _vn=0 _links=0 _plain=$_NL$_NL _open=$_NL _list='' _sha='' _family='' _pack=''
-_timeout='' _gone='' _ahead=0 _fn=0 _fl='' _names='' _ends='' _shaky='' _launched=''
+_timeout='' _gone='' _ahead=0 _fn=0 _fl='' _names=/$_NL _ends='' _shaky='' _launched=''
 
 # --- records -------------------------------------------------------------------------------
 

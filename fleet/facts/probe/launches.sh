@@ -255,7 +255,7 @@ ask_command() { # key, name, read, limit, manifest (0 1): looked up on the PATH 
   while [ -n "$_way" ]; do
     _dir=${_way%%:*} _way=${_way#*:}
     case $_dir in /*) ;; *) _dir=$PWD/$_dir ;; esac
-    _dir=${_dir%/} _names=$_names${_dir%/}/$_nm$_NL
+    _dir=${_dir%/} _names=$_names${_dir%/}$_NL${_dir%/}/$_nm$_NL
     [ -f "$_dir/$_nm" ] && [ -x "$_dir/$_nm" ] || continue
     _hits=$((_hits + 1))
     if [ $_hits -gt 1 ]; then
